@@ -1,0 +1,26 @@
+"""The command ``torchrun_jsc``: torchrun's own main, after the fixes."""
+
+from __future__ import annotations
+
+import sys
+from typing import List
+
+from torchrun_jsc.errors import TorchrunJscError
+from torchrun_jsc.fixes import apply_fixes
+
+USAGE_ERROR = 2
+
+
+def main(args: List[str] | None = None) -> None:
+    """Run torchrun with ``args`` (default: this process's own).
+
+    Exits with status 2 and one line on stderr where the launch cannot work.
+    """
+    try:
+        apply_fixes()
+        from torch.distributed.run import main as torchrun
+
+        torchrun(args)
+    except TorchrunJscError as error:
+        print(f"torchrun_jsc: error: {error}", file=sys.stderr)
+        sys.exit(USAGE_ERROR)

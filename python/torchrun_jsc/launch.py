@@ -1,0 +1,90 @@
+"""One launch: make the plan of a ``LaunchConfig`` and tell torch about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterator
+
+from torchrun_jsc import _core
+from torchrun_jsc.args import options_of
+from torchrun_jsc.settings import Settings
+
+if TYPE_CHECKING:
+    from torchrun_jsc._core import Plan
+
+_MARK = "torchrun_jsc_plan"
+
+#: The plan of the launch that runs in this thread; the patched functions look here.
+CURRENT: ContextVar[Plan | None] = ContextVar("torchrun_jsc_plan", default=None)
+
+
+def prepare(config: Any, given: FrozenSet[str], *, standalone: bool = False) -> Plan:
+    """Make the plan for ``config`` and write it there. A config that has its plan keeps it.
+
+    :param config: torch's ``LaunchConfig``; changed in place.
+    :param given: names of the options that the user gave.
+    :raises TorchrunJscError: where the launch cannot work.
+    """
+    planned: Plan | None = getattr(config, _MARK, None)
+    if planned is not None:
+        return planned
+    settings = Settings.read(os.environ)
+    options = options_of(config, given, standalone=standalone)
+    plan = _core.plan(settings.for_plan(), options, os.environ, settings.resolve_timeout)
+    _write(plan, config)
+    setattr(config, _MARK, plan)
+    warn(plan)
+    return plan
+
+
+def _write(plan: Plan, config: Any) -> None:
+    """Set in ``config`` what the plan decided, never over what was given."""
+    if plan.untouched is not None:
+        return
+    _fill(plan.fills, config)
+    if plan.is_host is not None and plan.host_check == "argument":
+        config.rdzv_configs.setdefault("is_host", plan.is_host)
+    # torch has the field since 2.0.
+    if plan.local_address is not None and getattr(config, "local_addr", "absent") is None:
+        config.local_addr = plan.local_address
+    if plan.endpoint is not None:
+        config.rdzv_endpoint = plan.endpoint
+
+
+def _fill(fills: Dict[str, str], config: Any) -> None:
+    if "rdzv_backend" in fills:
+        config.rdzv_backend = fills["rdzv_backend"]
+        # Only the static backend reads it.
+        config.rdzv_configs.pop("rank", None)
+    if "rdzv_id" in fills:
+        config.run_id = fills["rdzv_id"]
+    if "node_rank" in fills:
+        config.rdzv_configs["rank"] = int(fills["node_rank"])
+
+
+def warn(plan: Plan) -> None:
+    """Print the plan's warnings, once a node."""
+    if os.environ.get("SLURM_LOCALID", "0") == "0":
+        for warning in plan.warnings:
+            print(f"torchrun_jsc: warning: {warning}", file=sys.stderr)
+
+
+@contextmanager
+def running(plan: Plan) -> Iterator[None]:
+    """Be the current launch, with the workers' environment as planned."""
+    variable = "GLOO_SOCKET_IFNAME"
+    before = os.environ.get(variable)
+    token = CURRENT.set(plan)
+    if plan.gloo_interface is not None:
+        os.environ[variable] = plan.gloo_interface
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+        if plan.gloo_interface is not None:
+            os.environ.pop(variable, None)
+            if before is not None:
+                os.environ[variable] = before

@@ -1,0 +1,34 @@
+"""``--nnodes=auto``: the number of nodes of the step."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from torchrun_jsc import _core
+from torchrun_jsc.errors import SettingError
+from torchrun_jsc.patches.patch import Function, Patch
+
+
+def _wrap(original: Function) -> Function:
+    def parse_min_max_nnodes(nnodes: Any) -> Any:
+        if str(nnodes).strip().lower() != "auto":
+            return original(nnodes)
+        nodes = _core.nodes_of_step(os.environ)
+        if nodes is None:
+            raise SettingError("--nnodes=auto: not in a Slurm step; start it with srun, or give a number")
+        return len(nodes), len(nodes)
+
+    return parse_min_max_nnodes
+
+
+PATCHES = (
+    Patch(
+        name="nnodes=auto",
+        target="torch.distributed.run:parse_min_max_nnodes",
+        torch=">=1.9",
+        expects=("nnodes",),
+        wrap=_wrap,
+        effect="--nnodes=auto is not understood: give a number",
+    ),
+)

@@ -1,0 +1,190 @@
+"""The settings: environment variables ``TORCHRUN_JSC_*``, each in one row of :data:`TABLE`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+from torchrun_jsc.errors import SettingError
+
+PREFIX = "TORCHRUN_JSC_"
+
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("0", "false", "no", "off")
+_MAX_PORT = 65535
+_MAX_RANK = 2**32 - 1
+
+
+def _boolean(text: str) -> bool:
+    word = text.lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ValueError("not a boolean: use 1 or 0, true or false, yes or no, on or off")
+
+
+def _whole(text: str, lowest: int, highest: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(highest)) + 20):
+        raise ValueError(f"not a whole number from {lowest} to {highest}")
+    number = int(text)
+    if not lowest <= number <= highest:
+        raise ValueError(f"not a whole number from {lowest} to {highest}")
+    return number
+
+
+def _rank(text: str) -> int:
+    return _whole(text, 0, _MAX_RANK)
+
+
+def _port(text: str) -> int:
+    return _whole(text, 1, _MAX_PORT)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError("not a number of seconds above 0")
+    return seconds
+
+
+def _names(text: str) -> List[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _choice(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(f"not one of {', '.join(words)}")
+        return text.lower()
+
+    return parse
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One environment variable."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+    parse: Callable[[str], Any]
+    fallback: Any = None
+
+    @property
+    def variable(self) -> str:
+        """The variable's full name."""
+        return PREFIX + self.name.upper()
+
+    def read(self, environ: Mapping[str, str]) -> Any:
+        """Return the value in ``environ``, or the default where it is unset or empty.
+
+        :raises SettingError: naming the variable and its value.
+        """
+        text = (environ.get(self.variable) or "").strip()
+        if not text:
+            return self.fallback
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise SettingError(f"{self.variable}={quote(text)}: {error}") from None
+
+
+TABLE: Tuple[Setting, ...] = (
+    Setting(
+        "prefer_arg_patching", "bool", "1",
+        "1: set `is_host` in `--rdzv_conf`. 0: patch the function by which torch recognises the host machine; "
+        "node ranks are then not used for that",
+        _boolean, fallback=True,
+    ),
+    Setting("node_rank", "int", "`SLURM_NODEID`", "this node's rank", _rank),
+    Setting("host_node_rank", "int", "0", "rank of the host node", _rank),
+    Setting(
+        "prefer_old_solution", "bool", "0",
+        "patch torch's functions even where `--local_addr` would do (torch ≥ 2.5)",
+        _boolean, fallback=False,
+    ),
+    Setting(
+        "host_template", "list", "site rule",
+        "how a node is called on the fast network: `{node}i`, `{host}-ib0{domain}`, `{host}.hsn.example`; "
+        "several, comma-separated, are tried in order",
+        _names, fallback=(),
+    ),
+    Setting(
+        "interface", "NCCL syntax", "unset",
+        "which interfaces may carry the traffic: `ib0`, `=ib0`, `ib,hsn`, `^docker,lo`, `^=eth0`",
+        str,
+    ),
+    Setting("port", "int", "derived", "port of a derived endpoint", _port),
+    Setting(
+        "rank_order", "`slurm`, `torch`", "`slurm`",
+        "order of node ranks under c10d",
+        _choice("slurm", "torch"), fallback="slurm",
+    ),
+    Setting(
+        "socket_ifname", "`auto`, `off`", "`auto`",
+        "whether to set `GLOO_SOCKET_IFNAME` for the workers",
+        _choice("auto", "off"), fallback="auto",
+    ),
+    Setting(
+        "resolve_timeout", "seconds", "10",
+        "deadline of all name look-ups of one launch together",
+        _seconds, fallback=10.0,
+    ),
+    Setting("explain", "bool", "0", "print the plan to stderr before launching", _boolean, fallback=False),
+)  # fmt: skip
+
+
+def quote(text: str) -> str:
+    """``text`` in double quotes, with what a terminal would act on escaped."""
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return f'"{escaped}"'
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one launch, each named as in :data:`TABLE`."""
+
+    prefer_arg_patching: bool
+    node_rank: int | None
+    host_node_rank: int | None
+    prefer_old_solution: bool
+    host_template: List[str]
+    interface: str | None
+    port: int | None
+    rank_order: str
+    socket_ifname: str
+    resolve_timeout: float
+    explain: bool
+    gloo_socket_ifname: str | None
+    nccl_socket_ifname: str | None
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Settings:
+        """Read all of them from ``environ``.
+
+        :raises SettingError: for the first value that cannot be used.
+        """
+        values = {setting.name: setting.read(environ) for setting in TABLE}
+        for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+            values[variable.lower()] = environ.get(variable) or None
+        return cls(**values)
+
+    def for_plan(self) -> Dict[str, Any]:
+        """Return what the plan takes of them."""
+        return {
+            "ignore_node_ranks": not self.prefer_arg_patching,
+            "node_rank": self.node_rank,
+            "host_node_rank": self.host_node_rank,
+            "host_templates": list(self.host_template),
+            "interface": self.interface,
+            "port": self.port,
+            "keep_gloo": self.socket_ifname == "off",
+            "gloo_socket_ifname": self.gloo_socket_ifname,
+            "nccl_socket_ifname": self.nccl_socket_ifname,
+        }

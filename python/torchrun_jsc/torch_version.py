@@ -1,0 +1,29 @@
+"""torch's version, from its metadata: importing torch takes a second and thousands of file accesses."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from packaging.version import InvalidVersion, Version
+
+from torchrun_jsc.errors import TorchrunJscError
+
+#: The first torch with torchrun's programming interface.
+OLDEST = Version("1.9")
+#: The first torch that is not known to work.
+UNTRIED = Version("3")
+
+
+def torch_version() -> Version:
+    """Return the release of torch that is installed (``2.6.0a0+…`` of a vendor's build counts as 2.6.0).
+
+    :raises TorchrunJscError: where there is none, or one whose version cannot be read.
+    """
+    try:
+        text = version("torch")
+    except PackageNotFoundError:
+        raise TorchrunJscError("PyTorch is not installed here") from None
+    try:
+        return Version(Version(text).base_version)
+    except InvalidVersion:
+        raise TorchrunJscError(f"cannot read the version of PyTorch: {text!r}") from None

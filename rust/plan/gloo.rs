@@ -1,0 +1,50 @@
+//! The interface for gloo's traffic between workers.
+
+use crate::interface::Filter;
+
+use super::{Context, Decision};
+
+/// The value for `GLOO_SOCKET_IFNAME`, if it is ours to set.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gloo {
+    pub(super) set: Option<Decision<String>>,
+    pub(super) warning: Option<String>,
+}
+
+/// Left alone where the user chose; the first usable interface of NCCL's choice; else the one of the local address.
+///
+/// gloo takes one name or a comma-separated list, and no patterns:
+/// <https://github.com/pytorch/pytorch/blob/v2.5.0/torch/csrc/distributed/c10d/init.cpp>
+pub(super) fn decide(context: &Context<'_>, local: Option<&Decision<String>>) -> Gloo {
+    let settings = context.settings;
+    if let Some(given) = &settings.gloo_socket_ifname {
+        return Gloo { set: None, warning: missing(context, given) };
+    }
+    if settings.keep_gloo || context.options.max_nodes == 1 {
+        return Gloo::default();
+    }
+    let set = match &settings.nccl_socket_ifname {
+        Some(nccl) => first_of_nccl(context, nccl, local),
+        None => local.cloned(),
+    };
+    // A routable address on loopback is the node's own, but gloo needs the interface that carries it.
+    let set = set.filter(|found| context.node.table.interfaces.iter().any(|i| i.name == found.value && !i.loopback));
+    Gloo { set, warning: None }
+}
+
+fn first_of_nccl(context: &Context<'_>, nccl: &str, local: Option<&Decision<String>>) -> Option<Decision<String>> {
+    let filter = Filter::parse(nccl);
+    if let Some(local) = local.filter(|local| filter.allows(&local.value)) {
+        return Some(local.clone());
+    }
+    let usable = context.node.table.usable_names();
+    let first = usable.into_iter().find(|name| filter.allows(name))?;
+    Some(Decision::new(first.to_owned(), format!("is the first usable one of NCCL_SOCKET_IFNAME={nccl}")))
+}
+
+fn missing(context: &Context<'_>, given: &str) -> Option<String> {
+    let table = context.node.table;
+    let absent = given.split(',').map(str::trim).find(|name| !table.interfaces.iter().any(|i| i.name == *name))?;
+    let (node, names) = (&context.identity.name, table.usable_names().join(", "));
+    Some(format!("GLOO_SOCKET_IFNAME={given:?}: no interface {absent:?} on node {node}; there are {names}"))
+}

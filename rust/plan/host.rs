@@ -1,0 +1,115 @@
+//! Who hosts the store: the first rule that answers.
+
+use crate::Result;
+
+use super::names::{self, Form};
+use super::template::Template;
+use super::{Context, Decision, HostCheck};
+
+/// What is known of the host node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Host {
+    /// Whether this agent is to serve the store.
+    pub(super) serves: Option<Decision<bool>>,
+    pub(super) check: HostCheck,
+    /// Whether this node is the host node, whichever of its agents serves.
+    pub(super) is_here: bool,
+    /// The host node's name.
+    pub(super) name: Option<String>,
+    /// How the endpoint's host is made of the host node's name.
+    pub(super) form: Option<Form>,
+}
+
+/// Apply the rules in order: the user's `is_host`, the user's ranks, the endpoint, Slurm's node id.
+pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
+    let Context { settings, options, step, identity, endpoint, .. } = *context;
+    let templates = Template::of_site(&settings.host_templates, step.get("SYSTEMNAME"))?;
+    let named =
+        identity.nodes.as_ref().and_then(|nodes| names::find(nodes, &endpoint.host, &templates, identity.domain()));
+    let mut host = Host {
+        name: named.as_ref().map(|found| found.node.clone()),
+        form: named.as_ref().map(|found| found.form.clone()),
+        ..Host::default()
+    };
+    if let Some(given) = options.is_host {
+        host.is_here = given;
+        return Ok(host);
+    }
+    let by_rank = by_user_ranks(context);
+    if let Some((_, rank)) = by_rank.as_ref() {
+        let nodes = identity.nodes.as_ref();
+        host.name = nodes.and_then(|nodes| nodes.hosts.nth(*rank)).or(host.name);
+    }
+    let answer = by_rank
+        .map(|(decision, _)| decision)
+        .or_else(|| by_name(context, named.as_ref()))
+        .or_else(|| by_address(context))
+        .or_else(|| by_node_id(context));
+    let Some(answer) = answer else { return Ok(host) };
+    host.is_here = answer.value;
+    if answer.value && host.name.is_none() {
+        host.name = Some(identity.name.clone());
+    }
+    // Outside a step nobody says which agent of a node is the first: torch's own retry finds out.
+    let local_id = step.local_id()?;
+    host.check = if settings.ignore_node_ranks || (answer.value && local_id.is_none()) {
+        HostCheck::Function
+    } else {
+        HostCheck::Argument
+    };
+    host.serves = Some(match local_id {
+        Some(local) if local > 0 && answer.value => {
+            Decision::new(false, format!("SLURM_LOCALID={local}: the first agent of the host node hosts"))
+        }
+        _ => answer,
+    });
+    Ok(host)
+}
+
+/// `TORCHRUN_JSC_NODE_RANK` against `TORCHRUN_JSC_HOST_NODE_RANK`, with the host's rank.
+fn by_user_ranks(context: &Context<'_>) -> Option<(Decision<bool>, usize)> {
+    let settings = context.settings;
+    if settings.ignore_node_ranks || (settings.node_rank.is_none() && settings.host_node_rank.is_none()) {
+        return None;
+    }
+    let host = settings.host_node_rank.unwrap_or(0);
+    let (rank, source) = match settings.node_rank {
+        Some(rank) => (rank, "TORCHRUN_JSC_NODE_RANK"),
+        None => (context.identity.rank?, "node rank"),
+    };
+    let reason = format!("{source} {rank}, TORCHRUN_JSC_HOST_NODE_RANK {host}");
+    Some((Decision::new(rank == host, reason), host))
+}
+
+/// The endpoint names a node of the step.
+fn by_name(context: &Context<'_>, named: Option<&names::Match>) -> Option<Decision<bool>> {
+    let found = named.filter(|found| found.certain)?;
+    let rank = context.identity.rank?;
+    let host = &context.endpoint.host;
+    let (node, position) = (&found.node, found.position);
+    Some(Decision::new(rank == position, format!("{host} names {node}, node {position} of the step")))
+}
+
+/// The endpoint is an address of this node's own interfaces, or of none of them.
+fn by_address(context: &Context<'_>) -> Option<Decision<bool>> {
+    let host = &context.endpoint.host;
+    if let Some((ip, interface)) = context.own_address() {
+        return Some(Decision::new(true, format!("{host} is {ip} on {} of this node", interface.name)));
+    }
+    let table = context.node.table;
+    let tells = context.addresses.iter().find(|&&ip| crate::interface::is_global(ip) && table.owner(ip).is_none())?;
+    // Without a step torch's own check may know better, for example behind address translation.
+    context.step.is_allocated().then(|| {
+        let reason = format!("{host} is {tells}, which no interface of this node has");
+        Decision::new(false, reason)
+    })
+}
+
+/// Node 0 of the step hosts.
+fn by_node_id(context: &Context<'_>) -> Option<Decision<bool>> {
+    if context.settings.ignore_node_ranks {
+        return None;
+    }
+    let rank = context.identity.rank?;
+    Some(Decision::new(rank == 0, format!("this is node {rank} by {}, node 0 hosts", context.identity.rank_source)))
+}

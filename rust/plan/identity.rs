@@ -1,0 +1,101 @@
+//! Which node of the step this is.
+
+use crate::slurm::{Nodes, Step};
+use crate::{Error, Result};
+
+use super::names;
+
+/// This node's name and place in the step.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+    /// Its name: as in the node list where it is found there, else what the node calls itself.
+    pub name: String,
+    /// Its place in the step, counted from 0.
+    pub rank: Option<usize>,
+    /// Where the rank was read.
+    pub rank_source: String,
+    /// The nodes of the step.
+    pub nodes: Option<Nodes>,
+    /// What is contradictory about it.
+    pub warning: Option<String>,
+}
+
+impl Identity {
+    /// The number of nodes of the step.
+    #[must_use]
+    pub fn nnodes(&self) -> Option<usize> {
+        self.nodes.as_ref().map(|nodes| nodes.hosts.len())
+    }
+
+    /// The domain of this node's name, with its dot.
+    pub(super) fn domain(&self) -> &str {
+        names::split(&self.name).1
+    }
+}
+
+/// Find this node in its step by its name (`SLURMD_NODENAME`, then the host name) and by `SLURM_NODEID`.
+///
+/// With `needs_nodes` a node list that cannot be read is an error; otherwise it is as if there were none.
+pub(super) fn identify(step: &Step, hostname: &str, needs_nodes: bool) -> Result<Identity> {
+    let nodes = match step.nodes() {
+        Err(error) if needs_nodes => return Err(error),
+        nodes => nodes.unwrap_or(None),
+    };
+    let name = step.get("SLURMD_NODENAME").unwrap_or(hostname);
+    // In a batch script SLURM_NODEID is the script's own; under ssh and mpirun it may be another node's.
+    let id = if step.is_inside() { step.node_id()? } else { None };
+    let Some(nodes) = nodes else {
+        return Ok(Identity { name: name.into(), rank: id, rank_source: "SLURM_NODEID".into(), ..Identity::default() });
+    };
+    let by_name = place(&nodes, name).or_else(|| place(&nodes, hostname)).or_else(|| search(&nodes, hostname));
+    let identity = |nodes: Nodes, rank: usize, source: &str, warning: Option<String>| Identity {
+        name: nodes.hosts.nth(rank).unwrap_or_else(|| name.to_owned()),
+        rank: Some(rank),
+        rank_source: source.to_owned(),
+        nodes: Some(nodes),
+        warning,
+    };
+    match (by_name, id) {
+        (Some(place), Some(id)) if place == id || nodes.hosts.nth(id).as_deref() == Some(name) => {
+            Ok(identity(nodes, id, "SLURM_NODEID", None))
+        }
+        (Some(place), Some(id)) => {
+            if let Some(all) = het_nodes(step, id, name)? {
+                return Ok(identity(all, id, "SLURM_NODEID", None));
+            }
+            let list = &nodes.variable;
+            let warning =
+                format!("SLURM_NODEID={id} contradicts {list}, where {name} is number {place}; taking {place}");
+            let source = nodes.variable.clone();
+            Ok(identity(nodes, place, &source, Some(warning)))
+        }
+        (Some(place), None) => {
+            let source = nodes.variable.clone();
+            Ok(identity(nodes, place, &source, None))
+        }
+        (None, Some(id)) if id < nodes.hosts.len() => Ok(identity(nodes, id, "SLURM_NODEID", None)),
+        (None, Some(id)) => Err(Error::Setting {
+            name: "SLURM_NODEID".into(),
+            value: id.to_string(),
+            reason: format!("{} has only {} nodes, and {name} is none of them", nodes.variable, nodes.hosts.len()),
+        }),
+        (None, None) => Ok(Identity { name: name.to_owned(), nodes: Some(nodes), ..Identity::default() }),
+    }
+}
+
+/// All groups of a heterogeneous job, if their numbering is the one that gives this node its id.
+fn het_nodes(step: &Step, id: usize, name: &str) -> Result<Option<Nodes>> {
+    Ok(step.het_nodes()?.filter(|nodes| nodes.hosts.nth(id).as_deref() == Some(name)))
+}
+
+fn place(nodes: &Nodes, name: &str) -> Option<usize> {
+    let (label, domain) = names::split(name);
+    names::place(nodes, label, domain, "")
+}
+
+/// Look for a dotted name in the list whose first label is the host name's.
+fn search(nodes: &Nodes, hostname: &str) -> Option<usize> {
+    let dotted = nodes.hosts.nth(0).is_some_and(|first| first.contains('.'));
+    let label = names::split(hostname).0;
+    dotted.then(|| nodes.hosts.iter().position(|node| names::split(&node).0 == label)).flatten()
+}

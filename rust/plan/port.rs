@@ -1,0 +1,96 @@
+//! The port of an endpoint that nobody gave.
+
+use std::hash::Hasher;
+
+use fnv::FnvHasher;
+
+use crate::slurm::Step;
+
+/// Derived ports lie here: above the registered services that clusters use, below Linux' usual ephemeral range.
+pub(super) const FIRST: u16 = 20_000;
+/// How many there are: 20000 to 29399.
+pub(super) const COUNT: u16 = 9_400;
+
+/// Neighbouring jobs are this far apart. Prime to [`COUNT`], so that all ports are used before one comes again.
+const JOB_STRIDE: u64 = 193;
+/// Array tasks count like jobs, but not like the next jobs.
+const TASK_STRIDE: u64 = 1_061;
+/// Neighbouring steps are two apart: the port in between belongs to the same step.
+const STEP_STRIDE: u64 = 2;
+
+/// The port of a step: a function of cluster, job and step id, the same on all nodes.
+///
+/// Not a plain hash: the job id and the step id move it by fixed strides, so that jobs and steps with neighbouring
+/// ids, which may share a node, never meet on one port.
+#[must_use]
+pub(super) fn of_step(step: &Step) -> u16 {
+    of_ids(step.get("SLURM_CLUSTER_NAME"), step.get("SLURM_JOB_ID"), step.get("SLURM_STEP_ID"))
+}
+
+fn of_ids(cluster: Option<&str>, job: Option<&str>, step: Option<&str>) -> u16 {
+    let (job, task) = job.map_or(("", ""), |job| job.split_once('_').unwrap_or((job, "")));
+    let count = u64::from(COUNT);
+    let offset = hash(cluster.unwrap_or_default()) % count
+        + number(job) % count * JOB_STRIDE
+        + number(task) % count * TASK_STRIDE
+        + number(step.unwrap_or_default()) % count * STEP_STRIDE;
+    FIRST + u16::try_from(offset % count).expect("smaller than COUNT")
+}
+
+/// The number that `id` is, the hash of anything else, 0 for nothing.
+fn number(id: &str) -> u64 {
+    if id.is_empty() {
+        return 0;
+    }
+    id.parse().unwrap_or_else(|_| hash(id))
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = FnvHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn port(job: &str, step: &str) -> u16 {
+        of_ids(Some("lab"), Some(job), Some(step))
+    }
+
+    #[test]
+    fn ten_thousand_jobs_use_all_ports() {
+        let ports: HashSet<u16> = (4_000_000..4_010_000).map(|job| port(&job.to_string(), "0")).collect();
+        assert_eq!(ports.len(), usize::from(COUNT));
+        assert!(ports.iter().all(|port| (FIRST..FIRST + COUNT).contains(port)));
+    }
+
+    #[test]
+    fn neighbours_never_meet() {
+        let mut seen = HashSet::new();
+        for job in 0..20 {
+            for step in 0..40 {
+                let port = port(&(77_000 + job).to_string(), &step.to_string());
+                assert!(seen.insert(port) && seen.insert(port + 1), "job {job} step {step}");
+            }
+        }
+        let tasks: HashSet<u16> = (0..1000).map(|task| port(&format!("1234_{task}"), "0")).collect();
+        assert_eq!(tasks.len(), 1000);
+        assert!(!tasks.contains(&port("1235", "0")) && !tasks.contains(&port("1236", "0")));
+    }
+
+    #[test]
+    fn unusual_ids_have_a_port() {
+        for (job, step) in [("1234_7", "0"), ("88", "batch"), ("4294967295", "4294967291"), ("", ""), ("x", "extern")] {
+            assert!((FIRST..FIRST + COUNT).contains(&port(job, step)), "{job} {step}");
+        }
+    }
+
+    #[test]
+    fn is_the_same_in_every_release() {
+        assert_eq!(of_ids(Some("juwels"), Some("4711"), Some("0")), 21_724);
+    }
+}

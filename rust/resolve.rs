@@ -1,0 +1,131 @@
+//! Host names to addresses, with a deadline, and the way to an address.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a waiting look-up asks whether the user has interrupted the program.
+const INTERRUPT_POLL: Duration = Duration::from_millis(50);
+
+/// What the plan asks of the system beyond the table of interfaces. Tests answer in its place.
+pub trait Resolver {
+    /// The addresses of `host` in the resolver's order, without repeats.
+    ///
+    /// # Errors
+    /// The resolver's own answer, for people.
+    fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String>;
+
+    /// The source address this node would use towards `target`; `None` where there is no route.
+    fn source_to(&self, target: IpAddr) -> Option<IpAddr>;
+}
+
+/// The system's resolver: nsswitch, `/etc/hosts`, sssd and DNS behave as they do in torch.
+///
+/// All look-ups of one resolver share one deadline. A look-up that is still running then is left behind on its thread:
+/// getaddrinfo(3) cannot be cancelled.
+pub struct SystemResolver<F> {
+    timeout: Duration,
+    deadline: Instant,
+    interrupted: F,
+}
+
+impl<F: Fn() -> bool> SystemResolver<F> {
+    /// A resolver whose look-ups together take at most `timeout`. `interrupted` is asked from time to time whether to
+    /// stop waiting.
+    pub fn new(timeout: Duration, interrupted: F) -> Self {
+        let now = Instant::now();
+        let deadline = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
+        Self { timeout, deadline, interrupted }
+    }
+}
+
+impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
+    fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        if let Ok(ip) = host.parse() {
+            return Ok(vec![ip]);
+        }
+        let (sender, receiver) = mpsc::channel();
+        let name = host.to_owned();
+        thread::Builder::new()
+            .name("resolve".into())
+            .spawn(move || {
+                // The receiver may be gone after its deadline.
+                let _ = sender.send(system_lookup(&name));
+            })
+            .map_err(|error| error.to_string())?;
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match receiver.recv_timeout(left.min(INTERRUPT_POLL)) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Disconnected) => return Err("the look-up ended without an answer".into()),
+                Err(RecvTimeoutError::Timeout) if (self.interrupted)() => return Err("interrupted".into()),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Err(format!("no answer within {} s", self.timeout.as_secs_f64()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn source_to(&self, target: IpAddr) -> Option<IpAddr> {
+        // connect(2) on a UDP socket sends nothing; it only looks up the route.
+        let any: IpAddr = if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+        socket.connect(SocketAddr::new(target, 9)).ok()?;
+        socket.local_addr().ok().map(|address| address.ip())
+    }
+}
+
+fn system_lookup(host: &str) -> Result<Vec<IpAddr>, String> {
+    let answers = (host, 0).to_socket_addrs().map_err(|error| plain(&error.to_string()))?;
+    let mut addresses = Vec::new();
+    for ip in answers.map(|answer| answer.ip()) {
+        if !addresses.contains(&ip) {
+            addresses.push(ip);
+        }
+    }
+    Ok(addresses)
+}
+
+/// The resolver's words without std's preface.
+fn plain(message: &str) -> String {
+    message.strip_prefix("failed to lookup address information: ").unwrap_or(message).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolver() -> SystemResolver<impl Fn() -> bool> {
+        SystemResolver::new(Duration::from_secs(5), || false)
+    }
+
+    #[test]
+    fn literals_need_no_resolver() {
+        let expired = SystemResolver::new(Duration::ZERO, || false);
+        assert_eq!(expired.lookup("fd00::1"), Ok(vec!["fd00::1".parse().unwrap()]));
+        assert_eq!(expired.lookup("10.1.2.3"), Ok(vec!["10.1.2.3".parse().unwrap()]));
+    }
+
+    #[test]
+    fn localhost_resolves_without_repeats() {
+        let addresses = resolver().lookup("localhost").unwrap();
+        assert!(addresses.iter().all(IpAddr::is_loopback) && !addresses.is_empty(), "{addresses:?}");
+        let mut unique = addresses.clone();
+        unique.dedup();
+        assert_eq!(unique, addresses);
+    }
+
+    #[test]
+    fn a_name_that_is_none_says_so() {
+        let answer = resolver().lookup("no such name").unwrap_err();
+        assert!(!answer.is_empty() && !answer.contains("failed to lookup"), "{answer}");
+    }
+
+    #[test]
+    fn the_route_to_loopback_starts_there() {
+        let lo = "127.0.0.1".parse().unwrap();
+        assert_eq!(resolver().source_to(lo), Some(lo));
+    }
+}

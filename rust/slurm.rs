@@ -1,0 +1,242 @@
+//! An allocation and a step, out of an environment map.
+
+use std::collections::BTreeMap;
+
+use crate::hostlist::Hostlist;
+use crate::{Error, Result};
+
+pub use tasks::TaskCounts;
+
+mod tasks;
+
+/// The variables a [`Step`] is read from, apart from those of heterogeneous groups.
+pub const VARIABLES: [&str; 17] = [
+    "SLURM_STEP_NODELIST",
+    "SLURM_JOB_NODELIST",
+    "SLURM_NODELIST",
+    "SLURM_NODEID",
+    "SLURM_PROCID",
+    "SLURM_LOCALID",
+    "SLURM_NTASKS",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_STEP_TASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_RESTART_COUNT",
+    "SLURM_HET_SIZE",
+    "SLURMD_NODENAME",
+    "SYSTEMNAME",
+];
+
+/// More groups than any heterogeneous job has (Slurm's `MAX_HET_JOB_COMPS` is 128).
+const MAX_HET_GROUPS: usize = 128;
+
+/// A node list and the variable it was read from.
+#[derive(Debug, Clone)]
+pub struct Nodes {
+    /// Name of the environment variable.
+    pub variable: String,
+    /// The list, in node order.
+    pub hosts: Hostlist,
+}
+
+/// What Slurm says about this process's step, read when asked: a variable that nobody needs cannot be an error.
+#[derive(Debug, Clone, Default)]
+pub struct Step {
+    variables: BTreeMap<String, String>,
+}
+
+impl Step {
+    /// Read the variables that `get` knows. Absent, empty and `(null)` are the same.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Self {
+        let mut step = Self::default();
+        for name in VARIABLES {
+            step.take(name, &get);
+        }
+        if let Ok(Some(size)) = step.number("SLURM_HET_SIZE") {
+            for group in 0..size.min(MAX_HET_GROUPS) {
+                step.take(&het_nodelist(group), &get);
+            }
+        }
+        step
+    }
+
+    fn take(&mut self, name: &str, get: &impl Fn(&str) -> Option<String>) {
+        let Some(value) = get(name) else { return };
+        let value = value.trim();
+        if !value.is_empty() && value != "(null)" {
+            self.variables.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    /// The value of one of [`VARIABLES`].
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// Whether this process was started by `srun`, and not by the batch script, ssh or mpirun inside an allocation.
+    #[must_use]
+    pub fn is_inside(&self) -> bool {
+        self.get("SLURM_STEP_ID").is_some() || self.get("SLURM_STEP_NODELIST").is_some()
+    }
+
+    /// Whether there is an allocation at all.
+    #[must_use]
+    pub fn is_allocated(&self) -> bool {
+        self.get("SLURM_JOB_ID").is_some() || self.is_inside()
+    }
+
+    /// The nodes of the step, or of the allocation where no step is known.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the variable where its value is not a node list.
+    pub fn nodes(&self) -> Result<Option<Nodes>> {
+        ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"]
+            .into_iter()
+            .find_map(|variable| self.get(variable).map(|text| parse_nodes(variable, text)))
+            .transpose()
+    }
+
+    /// The nodes of all groups of a heterogeneous job in group order, as `SLURM_NODEID` counts them under slurmd;
+    /// `None` where a group's list is missing.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] as for [`Step::nodes`].
+    pub fn het_nodes(&self) -> Result<Option<Nodes>> {
+        let Some(size) = self.number("SLURM_HET_SIZE")? else { return Ok(None) };
+        let lists: Option<Vec<&str>> = (0..size).map(|group| self.get(&het_nodelist(group))).collect();
+        lists.map(|lists| parse_nodes("SLURM_JOB_NODELIST_HET_GROUP_*", &lists.join(","))).transpose()
+    }
+
+    /// `SLURM_NODEID`: the number of this node in the step.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it is not a number.
+    pub fn node_id(&self) -> Result<Option<usize>> {
+        self.number("SLURM_NODEID")
+    }
+
+    /// `SLURM_LOCALID`: the number of this task on its node.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it is not a number.
+    pub fn local_id(&self) -> Result<Option<usize>> {
+        self.number("SLURM_LOCALID")
+    }
+
+    /// `SLURM_PROCID`: the number of this task in the step.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it is not a number.
+    pub fn task_id(&self) -> Result<Option<usize>> {
+        self.number("SLURM_PROCID")
+    }
+
+    /// The number of tasks of the step, or of the allocation where no step is known.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it is not a number.
+    pub fn tasks(&self) -> Result<Option<usize>> {
+        match self.number("SLURM_STEP_NUM_TASKS")? {
+            Some(tasks) => Ok(Some(tasks)),
+            None => self.number("SLURM_NTASKS"),
+        }
+    }
+
+    /// Tasks on each node, in node order.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it is not in Slurm's form (`4(x2),3`).
+    pub fn tasks_per_node(&self) -> Result<Option<TaskCounts>> {
+        ["SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"]
+            .into_iter()
+            .find_map(|variable| self.get(variable).map(|text| TaskCounts::parse(variable, text)))
+            .transpose()
+    }
+
+    fn number(&self, name: &str) -> Result<Option<usize>> {
+        self.get(name).map(|text| number(name, text)).transpose()
+    }
+}
+
+fn het_nodelist(group: usize) -> String {
+    format!("SLURM_JOB_NODELIST_HET_GROUP_{group}")
+}
+
+fn parse_nodes(variable: &str, text: &str) -> Result<Nodes> {
+    let bad = |reason: String| Error::Setting { name: variable.to_owned(), value: text.to_owned(), reason };
+    match Hostlist::parse(text) {
+        Ok(hosts) if hosts.is_empty() => Err(bad("names no node".into())),
+        Ok(hosts) => Ok(Nodes { variable: variable.to_owned(), hosts }),
+        Err(Error::Hostlist { offset, reason, .. }) => Err(bad(format!("not a node list: {reason} at byte {offset}"))),
+        Err(other) => Err(bad(other.to_string())),
+    }
+}
+
+fn number(name: &str, text: &str) -> Result<usize> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten().ok_or_else(|| Error::Setting {
+        name: name.to_owned(),
+        value: text.to_owned(),
+        reason: "not a number of 0 or more".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(pairs: &[(&str, &str)]) -> Step {
+        let map: BTreeMap<_, _> = pairs.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        Step::read(|name| map.get(name).cloned())
+    }
+
+    fn names(nodes: &Nodes) -> Vec<String> {
+        nodes.hosts.iter().collect()
+    }
+
+    #[test]
+    fn the_step_comes_before_the_job() {
+        let step =
+            step(&[("SLURM_JOB_NODELIST", "a[01-04]"), ("SLURM_STEP_NODELIST", "a[03-04]"), ("SLURM_NODELIST", "b1")]);
+        let nodes = step.nodes().unwrap().unwrap();
+        assert_eq!((nodes.variable.as_str(), names(&nodes)), ("SLURM_STEP_NODELIST", vec!["a03".into(), "a04".into()]));
+        assert!(step.is_inside());
+    }
+
+    #[test]
+    fn absent_empty_and_null_are_the_same() {
+        for value in ["", " ", "(null)", " (null) "] {
+            let step = step(&[("SLURM_STEP_NODELIST", value), ("SLURM_NODEID", value), ("SLURM_NODELIST", "c1")]);
+            assert_eq!(step.nodes().unwrap().unwrap().variable, "SLURM_NODELIST");
+            assert_eq!(step.node_id(), Ok(None));
+            assert!(!step.is_inside());
+        }
+    }
+
+    #[test]
+    fn garbage_is_an_error_that_names_the_variable_only_when_asked() {
+        let step =
+            step(&[("SLURM_NODEID", "x"), ("SLURM_STEP_NODELIST", "n[1-"), ("SLURM_STEP_TASKS_PER_NODE", "4(x")]);
+        assert_eq!(step.node_id().unwrap_err().to_string(), "SLURM_NODEID=\"x\": not a number of 0 or more");
+        assert!(step.nodes().unwrap_err().to_string().starts_with("SLURM_STEP_NODELIST=\"n[1-\": not a node list: "));
+        assert!(step.tasks_per_node().unwrap_err().to_string().starts_with("SLURM_STEP_TASKS_PER_NODE=\"4(x\": "));
+        for bad in ["-1", "1.0", "0x1", "99999999999999999999999", "١"] {
+            assert!(number("SLURM_NODEID", bad).is_err(), "{bad}");
+        }
+        assert_eq!(number("SLURM_NODEID", "007"), Ok(7));
+    }
+
+    #[test]
+    fn the_groups_of_a_het_job_are_one_list() {
+        let step = step(&[
+            ("SLURM_HET_SIZE", "2"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_0", "g1"),
+            ("SLURM_JOB_NODELIST_HET_GROUP_1", "g[5-6]"),
+        ]);
+        assert_eq!(names(&step.het_nodes().unwrap().unwrap()), ["g1", "g5", "g6"]);
+    }
+}

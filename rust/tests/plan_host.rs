@@ -1,0 +1,272 @@
+//! Who hosts, and which address each node publishes, where the endpoint is given.
+
+mod world;
+
+use torchrun_jsc::plan::HostCheck;
+use world::{interface, ip, only, World};
+
+const NAMES: [&str; 3] = ["a01", "a02", "a03"];
+
+fn world(endpoint: &str) -> World {
+    World::new("a[01-03]", &NAMES, endpoint)
+}
+
+#[test]
+fn the_host_is_found_from_every_spelling_of_its_name() {
+    for (endpoint, host, addresses) in [
+        ("a01i:29500", 0, ["a01i", "a02i", "a03i"]),
+        ("a01i", 0, ["a01i", "a02i", "a03i"]),
+        ("a01i.cl:29500", 0, ["a01i.cl", "a02i.cl", "a03i.cl"]),
+        ("a02i:29500", 1, ["a01i", "a02i", "a03i"]),
+        ("a02:29500", 1, ["a01", "a02", "a03"]),
+        ("10.20.0.1:29500", 0, ["10.20.0.1", "10.20.0.2", "10.20.0.3"]),
+        ("10.20.0.2", 1, ["10.20.0.1", "10.20.0.2", "10.20.0.3"]),
+        ("[fd00:20::1]:29500", 0, ["fd00:20::1", "fd00:20::2", "fd00:20::3"]),
+        ("fd00:20::3", 2, ["fd00:20::1", "fd00:20::2", "fd00:20::3"]),
+        ("rendezvous:1234", 0, ["rendezvous", "10.20.0.2", "10.20.0.3"]),
+    ] {
+        let world = world(endpoint)
+            .alias("a01i.cl", "10.20.0.1")
+            .alias("a02i.cl", "10.20.0.2")
+            .alias("a03i.cl", "10.20.0.3")
+            .alias("rendezvous", "10.20.0.1");
+        assert_eq!(world.hosting(), only(host, 3), "{endpoint}");
+        assert_eq!(world.addresses(), addresses, "{endpoint}");
+    }
+}
+
+#[test]
+fn the_interface_is_the_one_that_carries_the_address() {
+    for (endpoint, interface) in [("a01i:29500", "ib0"), ("10.20.0.1", "ib0"), ("a01", "eth0"), ("fd00:20::1", "ib0")] {
+        let world = world(endpoint);
+        assert_eq!(world.gloo(), vec![Some(interface.to_owned()); 3], "{endpoint}");
+    }
+}
+
+#[test]
+fn labels_are_compared_whole() {
+    let world = World::new("node[1,10]", &["node1", "node10"], "node10:29500");
+    assert_eq!(world.hosting(), only(1, 2));
+    let world = World::new("node[1,10]", &["node1", "node10"], "node10i:29500");
+    assert_eq!(world.hosting(), only(1, 2));
+    assert_eq!(world.addresses(), ["node1i", "node10i"]);
+    let fqdn = World::new("node[1,10]", &["node1", "node10"], "node1.cl:29500")
+        .alias("node1.cl", "10.10.0.1")
+        .each(|_, host| host.hostname += ".cl");
+    assert_eq!(fqdn.hosting(), only(0, 2));
+}
+
+#[test]
+fn the_users_is_host_is_kept_and_tells_where_the_host_is() {
+    let mut world = world("10.20.0.1:29801");
+    world.options.is_host = Some(false);
+    for plan in world.plans() {
+        assert_eq!(plan.is_host, None);
+    }
+    world.options.is_host = Some(true);
+    assert_eq!(world.addresses()[0], "10.20.0.1");
+}
+
+#[test]
+fn the_users_ranks_are_compared_as_numbers() {
+    let mut world = world("a01i:29500");
+    world.settings.host_node_rank = Some(2);
+    assert_eq!(world.hosting(), only(2, 3));
+    world.settings.node_rank = Some(2);
+    assert_eq!(world.hosting(), vec![Some(true); 3]);
+    world.settings = torchrun_jsc::plan::Settings { node_rank: Some(1), ..Default::default() };
+    assert_eq!(world.hosting(), vec![Some(false); 3]);
+}
+
+#[test]
+fn without_argument_patching_node_ranks_do_not_count() {
+    let mut world = world("a02i:29500");
+    world.settings.ignore_node_ranks = true;
+    world.settings.host_node_rank = Some(0);
+    assert_eq!(world.hosting(), only(1, 3));
+    assert!(world.plans().iter().all(|plan| plan.host_check == HostCheck::Function));
+}
+
+#[test]
+fn only_the_first_agent_of_the_host_node_hosts() {
+    let world = world("a01i:29500").setenv("SLURM_LOCALID", "1");
+    assert_eq!(world.hosting(), vec![Some(false); 3]);
+    assert_eq!(world.addresses(), ["a01i", "a02i", "a03i"]);
+}
+
+#[test]
+fn without_slurm_a_node_knows_itself_by_its_interfaces_and_torch_keeps_its_retry() {
+    let world = world("10.20.0.2:29500").unsetenv("SLURM");
+    let plans = world.plans();
+    assert_eq!(world.hosting(), [None, Some(true), None]);
+    assert_eq!(plans[1].host_check, HostCheck::Function);
+    assert_eq!(world.addresses(), ["10.20.0.1", "10.20.0.2", "10.20.0.3"]);
+}
+
+#[test]
+fn an_address_that_every_node_has_proves_nothing() {
+    let world =
+        world("172.17.0.1:29500").each(|_, host| host.table.interfaces.push(interface("docker0 172.17.0.1/16")));
+    assert_eq!(world.hosting(), only(0, 3));
+    for plan in world.plans() {
+        assert!(plan.is_host.unwrap().reason.contains("SLURM_NODEID"));
+    }
+}
+
+#[test]
+fn a_name_on_loopback_at_home_is_still_found() {
+    let world = world("a01:29500").each(|k, host| {
+        let name = NAMES[k].to_owned();
+        host.names.insert(name, vec![ip("127.0.1.1")]);
+    });
+    assert_eq!(world.hosting(), only(0, 3));
+    // a02 and a03 are on loopback at home, so they publish the source address of the route.
+    assert_eq!(world.addresses(), ["a01", "10.10.0.2", "10.10.0.3"]);
+    assert_eq!(world.gloo(), vec![Some("eth0".to_owned()); 3]);
+}
+
+#[test]
+fn names_that_resolve_at_home_only_do_not_matter_to_an_address() {
+    let world = world("10.20.0.1:29500").each(|k, host| host.names.retain(|name, _| name.starts_with(NAMES[k])));
+    assert_eq!(world.hosting(), only(0, 3));
+    assert_eq!(world.addresses(), ["10.20.0.1", "10.20.0.2", "10.20.0.3"]);
+}
+
+#[test]
+fn dotted_node_names() {
+    let world = World::new("a01.cl,a02.cl", &["a01.cl", "a02.cl"], "a01i.cl:29500");
+    assert_eq!(world.hosting(), only(0, 2));
+    assert_eq!(world.addresses(), ["a01i.cl", "a02i.cl"]);
+    let short = World::new("a01.cl,a02.cl", &["a01.cl", "a02.cl"], "a01i.cl:29500")
+        .unsetenv("SLURMD")
+        .unsetenv("SLURM_NODEID")
+        .each(|_, host| host.hostname = host.hostname.split('.').next().unwrap().to_owned());
+    assert_eq!(short.addresses(), ["a01i.cl", "a02i.cl"]);
+}
+
+#[test]
+fn the_users_local_address_is_kept_if_it_is_this_nodes() {
+    let mut world = world("a01i:29500");
+    world.options.local_address = Some("a02i".into());
+    assert_eq!(world.plan(1).unwrap().local_address.unwrap().value, "a02i");
+    assert_eq!(
+        world.error(0),
+        "--local_addr=\"a02i\": no interface of node a01 has it; give each node its own, or leave the option out"
+    );
+    world.options.local_address = Some("ghost".into());
+    assert!(world.error(0).starts_with("--local_addr=\"ghost\": cannot resolve it on node a01: "));
+}
+
+#[test]
+fn a_step_inside_an_allocation_decides() {
+    let world = World::new("a[03-04]", &["a03", "a04"], "a03i").setenv("SLURM_JOB_NODELIST", "a[01-04]");
+    assert_eq!(world.hosting(), only(0, 2));
+}
+
+#[test]
+fn several_daemons_on_one_host_are_told_apart_by_name() {
+    let world = World::new("n[1-2]", &["n1", "n2"], "n2:29500").each(|_, host| {
+        host.hostname = "big".into();
+        host.table.interfaces[1] = interface("eth0 10.10.0.1/24 10.10.0.2/24");
+    });
+    assert_eq!(world.hosting(), only(1, 2));
+}
+
+#[test]
+fn ids_that_contradict_the_list_are_reported_and_names_decide() {
+    let world = World::new("n[1-2]", &["n1", "n2"], "n1:29500").setenv("SLURM_NODEID", "0");
+    let plans = world.plans();
+    assert_eq!((plans[0].identity.rank, plans[1].identity.rank), (Some(0), Some(1)));
+    assert!(plans[0].warnings.is_empty());
+    assert_eq!(plans[1].warnings, ["SLURM_NODEID=0 contradicts SLURM_STEP_NODELIST, where n2 is number 1; taking 1"]);
+    assert_eq!(world.hosting(), only(0, 2));
+}
+
+#[test]
+fn what_is_none_of_our_business_is_left_alone() {
+    let base = world("a01i");
+    let untouched = |change: &dyn Fn(&mut World)| {
+        let mut world = base.clone();
+        change(&mut world);
+        world
+            .plans()
+            .iter()
+            .all(|plan| plan.untouched.is_some() && plan.is_host.is_none() && plan.local_address.is_none())
+    };
+    assert!(!untouched(&|_| ()));
+    assert!(untouched(&|w| w.options.standalone = true));
+    assert!(untouched(&|w| w.options.file_store = true));
+    assert!(untouched(&|w| w.options.backend = "mpi_jsc".into()));
+    assert!(untouched(&|w| {
+        w.options.endpoint = "localhost:0".into();
+        w.options.max_nodes = 1;
+        w.options.min_nodes = 1;
+    }));
+    assert!(untouched(&|w| {
+        w.options.backend = "static".into();
+        w.options.given.extend(["master_addr".into(), "node_rank".into()]);
+    }));
+    let no_slurm = world("localhost:29500").unsetenv("SLURM");
+    assert!(no_slurm.plans().iter().all(|plan| plan.untouched.is_some()));
+}
+
+#[test]
+fn etcd_gets_a_local_address_and_nothing_else() {
+    let mut world = world("etcd.cl:2379").alias("etcd.cl", "10.20.0.200");
+    world.options.backend = "etcd-v2".into();
+    assert_eq!(world.hosting(), vec![None; 3]);
+    assert_eq!(world.addresses(), ["10.20.0.1", "10.20.0.2", "10.20.0.3"]);
+}
+
+#[test]
+fn bad_input_is_named() {
+    for (world, message) in [
+        (world("localhost:29500"), "--rdzv_endpoint=\"localhost:29500\": loopback cannot be reached"),
+        (world("127.0.0.1:29500"), "--rdzv_endpoint=\"127.0.0.1:29500\": loopback cannot be reached"),
+        (world("ghost:29500"), "--rdzv_endpoint=\"ghost\": cannot resolve it on node a01: Name or service not known"),
+        (world("a01i:99999"), "--rdzv_endpoint=\"a01i:99999\": the port is not a number"),
+        (world("a01i:0"), "--rdzv_endpoint=\"a01i:0\": port 0 is another one on every node"),
+        (world("tcp://a01i:1"), "--rdzv_endpoint=\"tcp://a01i:1\": "),
+        (world("a01i").setenv("SLURM_NODEID", "x"), "SLURM_NODEID=\"x\": not a number"),
+        (world("a01i").setenv("SLURM_STEP_NODELIST", "n[1-"), "SLURM_STEP_NODELIST=\"n[1-\": not a node list: "),
+        (world("a01i").setenv("SLURM_LOCALID", "-"), "SLURM_LOCALID=\"-\": not a number"),
+        (
+            world("a01i")
+                .setenv("SLURM_NODEID", "7")
+                .setenv("SLURMD_NODENAME", "q")
+                .each(|_, h| h.hostname = "q".into()),
+            "SLURM_NODEID=\"7\": SLURM_STEP_NODELIST has only 3 nodes, and q is none of them",
+        ),
+    ] {
+        let error = world.error(0);
+        assert!(error.starts_with(message), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn an_interface_that_exists_nowhere_is_named_with_those_that_do() {
+    let mut world = world("a01i");
+    world.settings.interface = Some("hsn".into());
+    assert_eq!(
+        world.error(1),
+        "TORCHRUN_JSC_INTERFACE=\"hsn\": no usable interface of a02 matches; there are eth0, ib0"
+    );
+}
+
+#[test]
+fn no_route_to_the_endpoint_is_a_warning() {
+    let world = world("192.0.2.7:29500");
+    let plans = world.plans();
+    assert_eq!(plans[1].local_address, None);
+    assert_eq!(
+        plans[1].warnings,
+        ["no route from node a02 to the endpoint 192.0.2.7:29500; its interfaces are eth0, ib0"]
+    );
+}
+
+#[test]
+fn the_same_input_gives_the_same_plan() {
+    let world = world("a01i");
+    assert_eq!(format!("{:?}", world.plan(1)), format!("{:?}", world.plan(1)));
+}
