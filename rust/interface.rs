@@ -1,5 +1,6 @@
 //! The network interfaces of this node, and which of them may carry the traffic of a launch.
 
+use std::cell::LazyCell;
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
@@ -90,6 +91,9 @@ impl Interface {
         }
     }
 }
+
+/// A table that is taken when it is first needed: listing the interfaces costs more than many plans.
+pub type LazyTable = LazyCell<Table, Box<dyn FnOnce() -> Table>>;
 
 /// The interfaces of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

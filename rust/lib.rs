@@ -8,6 +8,7 @@ pub mod endpoint;
 pub mod error;
 pub mod hostlist;
 pub mod interface;
+pub mod launched;
 pub mod plan;
 pub mod resolve;
 pub mod slurm;

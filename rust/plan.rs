@@ -5,22 +5,25 @@
 use std::net::IpAddr;
 
 use crate::endpoint::Endpoint;
-use crate::interface::Table;
+use crate::interface::LazyTable;
 use crate::resolve::Resolver;
 use crate::slurm::Step;
 use crate::{Error, Result};
 
 mod address;
 mod context;
+mod derive;
 mod fill;
 mod gloo;
 mod host;
 mod identity;
 mod names;
 mod port;
+mod task;
 mod template;
 
 pub use identity::Identity;
+pub use task::{task, Given, Task};
 pub use template::Template;
 
 use context::Context;
@@ -85,8 +88,8 @@ impl Options {
 pub struct Node<'a> {
     /// What the node calls itself (`gethostname`).
     pub hostname: &'a str,
-    /// Its interfaces.
-    pub table: &'a Table,
+    /// Its interfaces, listed when they are first needed.
+    pub table: &'a LazyTable,
     /// Its resolver and routes.
     pub resolver: &'a dyn Resolver,
     /// Its range of ephemeral ports, where known.

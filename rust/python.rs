@@ -3,16 +3,18 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use pyo3::exceptions::{PyIndexError, PyOSError};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
 use crate::hostlist::{self, Hostlist};
-use crate::interface::{Interface, Table};
-use crate::plan::{self, Decision, HostCheck, Node, Options, Plan, Settings};
+use crate::interface::{Interface, LazyTable, Table};
+use crate::launched::Launched;
+use crate::plan::{self, Decision, Given, HostCheck, Node, Options, Plan, Settings, Task};
 use crate::resolve::SystemResolver;
 use crate::slurm::Step;
 use crate::Error;
@@ -22,7 +24,8 @@ use crate::Error;
 mod _core {
     #[pymodule_export]
     use super::{
-        expand_hostlist, fold_hostlist, interfaces, make_plan, nodes_of_step, PyHostlist, PyInterface, PyPlan,
+        expand_hostlist, fold_hostlist, interfaces, make_plan, nodes_of_step, resolve_endpoint, PyEndpoint, PyHostlist,
+        PyInterface, PyPlan,
     };
 
     #[pymodule_export]
@@ -241,6 +244,134 @@ fn insert<'a, T>(reasons: &mut BTreeMap<&'static str, &'a str>, name: &'static s
     }
 }
 
+/// Where the store is, and the place of this task; read-only.
+#[pyclass(name = "Endpoint", module = "torchrun_jsc", frozen)]
+struct PyEndpoint(Task);
+
+#[pymethods]
+impl PyEndpoint {
+    #[getter]
+    fn host(&self) -> &str {
+        &self.0.endpoint.value.host
+    }
+
+    #[getter]
+    fn port(&self) -> u16 {
+        self.0.port
+    }
+
+    #[getter]
+    fn address(&self) -> Option<String> {
+        self.0.address().as_ref().map(IpAddr::to_string)
+    }
+
+    #[getter]
+    fn interface(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| {
+            let resolver = SystemResolver::new(Duration::ZERO, || false);
+            Table::snapshot().ok().and_then(|table| self.0.interface(&table, &resolver))
+        })
+    }
+
+    #[getter]
+    fn host_node(&self) -> Option<&str> {
+        self.0.host_node.as_deref()
+    }
+
+    #[getter]
+    fn is_host(&self) -> Option<bool> {
+        self.0.rank.as_ref().map(|rank| rank.value == 0)
+    }
+
+    #[getter]
+    fn node(&self) -> &str {
+        &self.0.identity.name
+    }
+
+    #[getter]
+    fn node_rank(&self) -> Option<usize> {
+        self.0.identity.rank
+    }
+
+    #[getter]
+    fn nnodes(&self) -> Option<usize> {
+        self.0.nnodes
+    }
+
+    #[getter]
+    fn rank(&self) -> Option<usize> {
+        self.0.rank.as_ref().map(|rank| rank.value)
+    }
+
+    #[getter]
+    fn world_size(&self) -> Option<usize> {
+        self.0.world_size
+    }
+
+    #[getter]
+    fn local_rank(&self) -> Option<usize> {
+        self.0.local_rank
+    }
+
+    #[getter]
+    fn local_world_size(&self) -> Option<usize> {
+        self.0.local_world_size
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<&str> {
+        self.0.warnings.iter().map(String::as_str).collect()
+    }
+
+    #[getter]
+    fn reasons(&self) -> BTreeMap<&'static str, &str> {
+        let mut reasons = BTreeMap::new();
+        insert(&mut reasons, "endpoint", Some(&self.0.endpoint));
+        insert(&mut reasons, "rank", self.0.rank.as_ref());
+        if self.0.identity.rank.is_some() {
+            reasons.insert("node_rank", &self.0.identity.rank_source);
+        }
+        reasons
+    }
+
+    #[getter]
+    fn init_method(&self) -> String {
+        format!("tcp://{}", self.0.endpoint.value)
+    }
+
+    fn env(&self) -> BTreeMap<&'static str, String> {
+        let text = |value: Option<usize>| value.map(|value| value.to_string());
+        let pairs = [
+            ("MASTER_ADDR", Some(self.0.endpoint.value.host.clone())),
+            ("MASTER_PORT", Some(self.0.port.to_string())),
+            ("RANK", text(self.rank())),
+            ("WORLD_SIZE", text(self.0.world_size)),
+            ("LOCAL_RANK", text(self.0.local_rank)),
+            ("LOCAL_WORLD_SIZE", text(self.0.local_world_size)),
+            ("NODE_RANK", text(self.0.identity.rank)),
+        ];
+        pairs.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.endpoint.value.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Endpoint {} {}>", self.0.endpoint.value, self.0.identity.name)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.env() == other.env()
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = fnv::FnvHasher::default();
+        self.env().hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 /// A node list that is expanded only as far as it is asked for.
 #[pyclass(name = "Hostlist", module = "torchrun_jsc._core", frozen)]
 struct PyHostlist(Hostlist);
@@ -315,7 +446,11 @@ impl PyInterface {
     }
 }
 
-fn read_step(environ: &Bound<'_, PyMapping>) -> PyResult<Step> {
+/// Read from a mapping by its `get`; an exception of it comes before the answer.
+fn from_mapping<T>(
+    environ: &Bound<'_, PyMapping>,
+    read: impl FnOnce(&dyn Fn(&str) -> Option<String>) -> T,
+) -> PyResult<T> {
     let failed = RefCell::new(None);
     let get = |name: &str| match environ.call_method1("get", (name,)).and_then(|value| value.extract()) {
         Ok(value) => value,
@@ -324,8 +459,12 @@ fn read_step(environ: &Bound<'_, PyMapping>) -> PyResult<Step> {
             None
         }
     };
-    let step = Step::read(get);
-    failed.into_inner().map_or(Ok(step), Err)
+    let value = read(&get);
+    failed.into_inner().map_or(Ok(value), Err)
+}
+
+fn read_step(environ: &Bound<'_, PyMapping>) -> PyResult<Step> {
+    from_mapping(environ, |get| Step::read(get))
 }
 
 /// The kernel's range of ephemeral ports.
@@ -333,6 +472,39 @@ fn ephemeral_ports() -> Option<(u16, u16)> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
+}
+
+/// Decide with this node's facts, without the GIL; a signal's exception comes before the answer.
+fn on_this_node<T: Send>(
+    py: Python<'_>,
+    timeout: f64,
+    decide: impl Send + FnOnce(Node<'_>) -> crate::Result<T>,
+) -> PyResult<T> {
+    let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
+    let (answer, signal) = py.detach(|| {
+        let signal = RefCell::new(None);
+        let interrupted = || {
+            #[allow(clippy::redundant_closure_for_method_calls)] // the method is not general in its lifetime
+            let caught = Python::attach(|py| py.check_signals()).err();
+            let is_caught = caught.is_some();
+            signal.replace(caught);
+            is_caught
+        };
+        let resolver = SystemResolver::new(timeout, interrupted);
+        let hostname = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
+        let table = LazyTable::new(Box::new(|| Table::snapshot().unwrap_or_default()));
+        let answer = decide(Node {
+            hostname: &hostname,
+            table: &table,
+            resolver: &resolver,
+            ephemeral_ports: ephemeral_ports(),
+        });
+        (answer, signal.take())
+    });
+    match signal {
+        Some(signal) => Err(signal),
+        None => Ok(answer?),
+    }
 }
 
 #[pyfunction(name = "plan")]
@@ -345,29 +517,28 @@ fn make_plan(
 ) -> PyResult<PyPlan> {
     let step = read_step(environ)?;
     let (settings, options) = (settings.into(), options.into());
-    let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
-    let (plan, signal) = py.detach(|| {
-        let signal = RefCell::new(None);
-        let interrupted = || {
-            #[allow(clippy::redundant_closure_for_method_calls)] // the method is not general in its lifetime
-            let caught = Python::attach(|py| py.check_signals()).err();
-            let is_caught = caught.is_some();
-            signal.replace(caught);
-            is_caught
-        };
-        let resolver = SystemResolver::new(timeout, interrupted);
-        let plan = Table::snapshot().map_err(|error| error.to_string()).map(|table| {
-            let hostname = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
-            let node =
-                Node { hostname: &hostname, table: &table, resolver: &resolver, ephemeral_ports: ephemeral_ports() };
-            plan::plan(&settings, &options, &step, node)
-        });
-        (plan, signal.take())
-    });
-    if let Some(signal) = signal {
-        return Err(signal);
+    on_this_node(py, timeout, |node| plan::plan(&settings, &options, &step, node)).map(PyPlan)
+}
+
+#[pyfunction]
+#[pyo3(signature = (settings, endpoint, nodelist, port, environ, timeout))]
+fn resolve_endpoint(
+    py: Python<'_>,
+    settings: SettingsMap,
+    endpoint: Option<&str>,
+    nodelist: Option<&str>,
+    port: Option<u16>,
+    environ: &Bound<'_, PyMapping>,
+    timeout: f64,
+) -> PyResult<PyEndpoint> {
+    let mut step = read_step(environ)?;
+    if let Some(nodelist) = nodelist {
+        step.set_nodelist(nodelist);
     }
-    Ok(PyPlan(plan.map_err(PyOSError::new_err)??))
+    let launched = from_mapping(environ, |get| Launched::read(get))??;
+    let settings = settings.into();
+    let given = Given { endpoint, port };
+    on_this_node(py, timeout, |node| plan::task(&settings, given, &step, &launched, node)).map(PyEndpoint)
 }
 
 #[pyfunction]

@@ -10,7 +10,7 @@ pub use tasks::TaskCounts;
 mod tasks;
 
 /// The variables a [`Step`] is read from, apart from those of heterogeneous groups.
-pub const VARIABLES: [&str; 17] = [
+pub const VARIABLES: [&str; 18] = [
     "SLURM_STEP_NODELIST",
     "SLURM_JOB_NODELIST",
     "SLURM_NODELIST",
@@ -24,11 +24,15 @@ pub const VARIABLES: [&str; 17] = [
     "SLURM_JOB_ID",
     "SLURM_STEP_ID",
     "SLURM_CLUSTER_NAME",
+    "SLURM_DISTRIBUTION",
     "SLURM_RESTART_COUNT",
     "SLURM_HET_SIZE",
     "SLURMD_NODENAME",
     "SYSTEMNAME",
 ];
+
+/// Stands in messages for a node list that a caller gave.
+const GIVEN_NODELIST: &str = "nodelist";
 
 /// More groups than any heterogeneous job has (Slurm's `MAX_HET_JOB_COMPS` is 128).
 const MAX_HET_GROUPS: usize = 128;
@@ -77,6 +81,11 @@ impl Step {
         self.variables.get(name).map(String::as_str)
     }
 
+    /// Use this node list instead of Slurm's.
+    pub fn set_nodelist(&mut self, expression: &str) {
+        self.variables.insert(GIVEN_NODELIST.into(), expression.trim().into());
+    }
+
     /// Whether this process was started by `srun`, and not by the batch script, ssh or mpirun inside an allocation.
     #[must_use]
     pub fn is_inside(&self) -> bool {
@@ -94,7 +103,7 @@ impl Step {
     /// # Errors
     /// [`Error::Setting`] that names the variable where its value is not a node list.
     pub fn nodes(&self) -> Result<Option<Nodes>> {
-        ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"]
+        [GIVEN_NODELIST, "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"]
             .into_iter()
             .find_map(|variable| self.get(variable).map(|text| parse_nodes(variable, text)))
             .transpose()
@@ -176,7 +185,7 @@ fn parse_nodes(variable: &str, text: &str) -> Result<Nodes> {
     }
 }
 
-fn number(name: &str, text: &str) -> Result<usize> {
+pub(crate) fn number(name: &str, text: &str) -> Result<usize> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten().ok_or_else(|| Error::Setting {
         name: name.to_owned(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, FrozenSet, List, Mapping
+from typing import Any, Mapping
 
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.settings import quote
@@ -14,7 +14,7 @@ TRACKED = ("nnodes", "node_rank", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "m
 _GIVEN = "torchrun_jsc_given"
 
 
-def note_given(namespace: Any, argv: List[str] | None) -> None:
+def note_given(namespace: Any, argv: list[str] | None) -> None:
     """Note on ``namespace``, which torch made of ``argv``, which options the user gave.
 
     torch's own parser reads the same arguments again, with its defaults taken out.
@@ -27,7 +27,7 @@ def note_given(namespace: Any, argv: List[str] | None) -> None:
     setattr(namespace, _GIVEN, frozenset(name for name in TRACKED if getattr(again, name) is not None) | _from_pet())
 
 
-def given_of(namespace: Any) -> FrozenSet[str]:
+def given_of(namespace: Any) -> frozenset[str]:
     """Return the options that the user gave, for a namespace that torch parsed or that a program made."""
     noted = getattr(namespace, _GIVEN, None)
     if noted is not None:
@@ -39,12 +39,12 @@ def given_of(namespace: Any) -> FrozenSet[str]:
     return frozenset(changed) | _from_pet()
 
 
-def _from_pet() -> FrozenSet[str]:
+def _from_pet() -> frozenset[str]:
     """Options given by ``PET_*``: torch takes them as its parser's defaults."""
     return frozenset(name for name in TRACKED if f"PET_{name.upper()}" in os.environ)
 
 
-def given_in_config(config: Any) -> FrozenSet[str]:
+def given_in_config(config: Any) -> frozenset[str]:
     """Return the options that count as given in a ``LaunchConfig`` that a program made."""
     given = {"nnodes", "rdzv_backend"}
     if config.rdzv_endpoint:
@@ -56,7 +56,7 @@ def given_in_config(config: Any) -> FrozenSet[str]:
     return frozenset(given)
 
 
-def options_of(config: Any, given: FrozenSet[str], *, standalone: bool) -> Dict[str, Any]:
+def options_of(config: Any, given: frozenset[str], *, standalone: bool) -> dict[str, Any]:
     """Return the options of a ``LaunchConfig``.
 
     :raises SettingError: where ``is_host`` is no boolean to torch.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import List
-
 from torchrun_jsc.errors import TorchrunJscError
 from torchrun_jsc.fixes import apply_fixes
+from torchrun_jsc.messages import exit_with
 
-USAGE_ERROR = 2
 
-
-def main(args: List[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> None:
     """Run torchrun with ``args`` (default: this process's own).
 
     Exits with status 2 and one line on stderr where the launch cannot work.
@@ -22,5 +18,4 @@ def main(args: List[str] | None = None) -> None:
 
         torchrun(args)
     except TorchrunJscError as error:
-        print(f"torchrun_jsc: error: {error}", file=sys.stderr)
-        sys.exit(USAGE_ERROR)
+        exit_with(error)

@@ -14,13 +14,9 @@ class HostlistError(TorchrunJscError, ValueError):
 class ResolveError(TorchrunJscError, OSError):
     """A host name without a usable address."""
 
-    # OSError's constructor would otherwise take the message apart.
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
     def __str__(self) -> str:
-        return self.message
+        """Return the message; OSError's own would make an error number of it."""
+        return str(self.args[0])
 
 
 class SettingError(TorchrunJscError, ValueError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from torchrun_jsc import _core
 from torchrun_jsc.args import options_of
+from torchrun_jsc.messages import warn_once_a_node
 from torchrun_jsc.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MARK = "torchrun_jsc_plan"
 CURRENT: ContextVar[Plan | None] = ContextVar("torchrun_jsc_plan", default=None)
 
 
-def prepare(config: Any, given: FrozenSet[str], *, standalone: bool = False) -> Plan:
+def prepare(config: Any, given: frozenset[str], *, standalone: bool = False) -> Plan:
     """Make the plan for ``config`` and write it there. A config that has its plan keeps it.
 
     :param config: torch's ``LaunchConfig``; changed in place.
@@ -31,12 +31,12 @@ def prepare(config: Any, given: FrozenSet[str], *, standalone: bool = False) -> 
     planned: Plan | None = getattr(config, _MARK, None)
     if planned is not None:
         return planned
-    settings = Settings.read(os.environ)
+    settings = Settings(os.environ)
     options = options_of(config, given, standalone=standalone)
     plan = _core.plan(settings.for_plan(), options, os.environ, settings.resolve_timeout)
     _write(plan, config)
     setattr(config, _MARK, plan)
-    warn(plan)
+    warn_once_a_node(plan.warnings)
     return plan
 
 
@@ -45,16 +45,22 @@ def _write(plan: Plan, config: Any) -> None:
     if plan.untouched is not None:
         return
     _fill(plan.fills, config)
-    if plan.is_host is not None and plan.host_check == "argument":
+    # The patches look at this module.
+    from torchrun_jsc import patches
+    from torchrun_jsc.patches import host_check
+
+    by_function = plan.host_check == "function" and patches.is_patched(host_check.TARGET)
+    if plan.is_host is not None and not by_function:
         config.rdzv_configs.setdefault("is_host", plan.is_host)
     # torch has the field since 2.0.
-    if plan.local_address is not None and getattr(config, "local_addr", "absent") is None:
+    has_field = getattr(config, "local_addr", "absent") is None
+    if plan.local_address is not None and has_field and not patches.functions_publish():
         config.local_addr = plan.local_address
     if plan.endpoint is not None:
         config.rdzv_endpoint = plan.endpoint
 
 
-def _fill(fills: Dict[str, str], config: Any) -> None:
+def _fill(fills: dict[str, str], config: Any) -> None:
     if "rdzv_backend" in fills:
         config.rdzv_backend = fills["rdzv_backend"]
         # Only the static backend reads it.
@@ -65,11 +71,10 @@ def _fill(fills: Dict[str, str], config: Any) -> None:
         config.rdzv_configs["rank"] = int(fills["node_rank"])
 
 
-def warn(plan: Plan) -> None:
-    """Print the plan's warnings, once a node."""
-    if os.environ.get("SLURM_LOCALID", "0") == "0":
-        for warning in plan.warnings:
-            print(f"torchrun_jsc: warning: {warning}", file=sys.stderr)
+def own_address() -> str | None:
+    """Return what this node publishes in the launch that runs in this thread; None leaves it to torch."""
+    plan = CURRENT.get()
+    return None if plan is None else plan.local_address
 
 
 @contextmanager

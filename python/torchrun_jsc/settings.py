@@ -1,12 +1,16 @@
-"""The settings: environment variables ``TORCHRUN_JSC_*``, each in one row of :data:`TABLE`."""
+"""The settings: environment variables ``TORCHRUN_JSC_*``, each in one row of :data:`TABLE`.
+
+Scripts import this on every task of a job: no ``typing`` and no ``dataclasses`` at run time, which between them read
+more files than Python's own start.
+"""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Tuple
-
 from torchrun_jsc.errors import SettingError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Mapping
 
 PREFIX = "TORCHRUN_JSC_"
 
@@ -46,13 +50,13 @@ def _seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
+        seconds = 0
+    if not 0 < seconds < float("inf"):
         raise ValueError("not a number of seconds above 0")
     return seconds
 
 
-def _names(text: str) -> List[str]:
+def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -65,21 +69,22 @@ def _choice(*words: str) -> Callable[[str], str]:
     return parse
 
 
-@dataclass(frozen=True)
 class Setting:
     """One environment variable."""
 
-    name: str
-    type: str
-    default: str
-    meaning: str
-    parse: Callable[[str], Any]
-    fallback: Any = None
+    __slots__ = ("default", "fallback", "kind", "meaning", "name", "parse", "variable")
 
-    @property
-    def variable(self) -> str:
-        """The variable's full name."""
-        return PREFIX + self.name.upper()
+    def __init__(
+        self, name: str, kind: str, default: str, meaning: str, parse: Callable[[str], Any], *, fallback: Any = None
+    ) -> None:
+        """Describe the variable: kind, default and meaning for people, ``parse`` and ``fallback`` for the program."""
+        self.name = name
+        self.variable = PREFIX + name.upper()
+        self.kind = kind
+        self.default = default
+        self.meaning = meaning
+        self.parse = parse
+        self.fallback = fallback
 
     def read(self, environ: Mapping[str, str]) -> Any:
         """Return the value in ``environ``, or the default where it is unset or empty.
@@ -95,7 +100,17 @@ class Setting:
             raise SettingError(f"{self.variable}={quote(text)}: {error}") from None
 
 
-TABLE: Tuple[Setting, ...] = (
+#: The one that is read when the patches are applied.
+PREFER_OLD_SOLUTION = Setting(
+    "prefer_old_solution",
+    "bool",
+    "0",
+    "patch torch's functions even where `--local_addr` would do (torch ≥ 2.5)",
+    _boolean,
+    fallback=False,
+)
+
+TABLE: tuple[Setting, ...] = (
     Setting(
         "prefer_arg_patching", "bool", "1",
         "1: set `is_host` in `--rdzv_conf`. 0: patch the function by which torch recognises the host machine; "
@@ -104,11 +119,7 @@ TABLE: Tuple[Setting, ...] = (
     ),
     Setting("node_rank", "int", "`SLURM_NODEID`", "this node's rank", _rank),
     Setting("host_node_rank", "int", "0", "rank of the host node", _rank),
-    Setting(
-        "prefer_old_solution", "bool", "0",
-        "patch torch's functions even where `--local_addr` would do (torch ≥ 2.5)",
-        _boolean, fallback=False,
-    ),
+    PREFER_OLD_SOLUTION,
     Setting(
         "host_template", "list", "site rule",
         "how a node is called on the fast network: `{node}i`, `{host}-ib0{domain}`, `{host}.hsn.example`; "
@@ -146,7 +157,6 @@ def quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-@dataclass(frozen=True)
 class Settings:
     """The settings of one launch, each named as in :data:`TABLE`."""
 
@@ -154,7 +164,7 @@ class Settings:
     node_rank: int | None
     host_node_rank: int | None
     prefer_old_solution: bool
-    host_template: List[str]
+    host_template: list[str]
     interface: str | None
     port: int | None
     rank_order: str
@@ -164,18 +174,17 @@ class Settings:
     gloo_socket_ifname: str | None
     nccl_socket_ifname: str | None
 
-    @classmethod
-    def read(cls, environ: Mapping[str, str]) -> Settings:
+    def __init__(self, environ: Mapping[str, str]) -> None:
         """Read all of them from ``environ``.
 
         :raises SettingError: for the first value that cannot be used.
         """
-        values = {setting.name: setting.read(environ) for setting in TABLE}
-        for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
-            values[variable.lower()] = environ.get(variable) or None
-        return cls(**values)
+        for setting in TABLE:
+            setattr(self, setting.name, setting.read(environ))
+        self.gloo_socket_ifname = environ.get("GLOO_SOCKET_IFNAME") or None
+        self.nccl_socket_ifname = environ.get("NCCL_SOCKET_IFNAME") or None
 
-    def for_plan(self) -> Dict[str, Any]:
+    def for_plan(self) -> dict[str, Any]:
         """Return what the plan takes of them."""
         return {
             "ignore_node_ranks": not self.prefer_arg_patching,
@@ -188,3 +197,16 @@ class Settings:
             "gloo_socket_ifname": self.gloo_socket_ifname,
             "nccl_socket_ifname": self.nccl_socket_ifname,
         }
+
+
+def read_override(name: str, value: object) -> Any:
+    """Return an argument that stands for the setting called ``name``, checked like the setting.
+
+    :raises SettingError: naming the argument and its value.
+    """
+    setting = next(setting for setting in TABLE if setting.name == name)
+    text = str(value).strip()
+    try:
+        return setting.parse(text)
+    except ValueError as error:
+        raise SettingError(f"{name}={quote(text)}: {error}") from None

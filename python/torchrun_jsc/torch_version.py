@@ -15,7 +15,7 @@ UNTRIED = Version("3")
 
 
 def torch_version() -> Version:
-    """Return the release of torch that is installed (``2.6.0a0+…`` of a vendor's build counts as 2.6.0).
+    """Return the version of torch that is installed, without a vendor's mark (``2.6.0a0`` for ``2.6.0a0+git1a2b``).
 
     :raises TorchrunJscError: where there is none, or one whose version cannot be read.
     """
@@ -24,6 +24,12 @@ def torch_version() -> Version:
     except PackageNotFoundError:
         raise TorchrunJscError("PyTorch is not installed here") from None
     try:
-        return Version(Version(text).base_version)
-    except InvalidVersion:
+        return Version(Version(text).public)
+    except (InvalidVersion, TypeError):
+        # Metadata that is broken gives None.
         raise TorchrunJscError(f"cannot read the version of PyTorch: {text!r}") from None
+
+
+def release_of(torch: Version) -> Version:
+    """Return the release that a build leads to: 2.6.0 for ``2.6.0a0``."""
+    return Version(torch.base_version)

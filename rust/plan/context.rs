@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::endpoint::Endpoint;
-use crate::interface::{self, Filter, Interface};
+use crate::interface::{self, Filter, Interface, LazyTable};
 use crate::slurm::Step;
 
 use super::{Identity, Node, Options, Settings};
@@ -22,11 +22,10 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The endpoint's addresses, best first: on an attached network of an allowed interface, InfiniBand before others.
+    /// The endpoint's addresses, best first.
     pub(super) fn preferred_addresses(&self) -> Vec<IpAddr> {
-        let filter = self.settings.filter();
         let mut addresses = self.addresses.to_vec();
-        addresses.sort_by_key(|&ip| preference(self.node.table.attached_to(ip), filter.as_ref(), ip));
+        prefer(&mut addresses, self.node.table, self.settings.filter().as_ref());
         addresses
     }
 
@@ -46,6 +45,13 @@ impl Settings {
     /// The interfaces that the user allows.
     pub(super) fn filter(&self) -> Option<Filter> {
         self.interface.as_deref().map(Filter::parse)
+    }
+}
+
+/// Sort addresses, best first: on an attached network of an allowed interface, InfiniBand before others.
+pub(super) fn prefer(addresses: &mut [IpAddr], table: &LazyTable, filter: Option<&Filter>) {
+    if addresses.len() > 1 {
+        addresses.sort_by_key(|&ip| preference(table.attached_to(ip), filter, ip));
     }
 }
 

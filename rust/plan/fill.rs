@@ -1,15 +1,12 @@
 //! Options that nobody gave and that plain torchrun could not do without, from Slurm.
 
-use std::net::IpAddr;
-
 use crate::endpoint::Endpoint;
-use crate::interface;
 use crate::slurm::Step;
 use crate::{Error, Result};
 
+use super::derive::{Derive, HostName};
 use super::identity::{self, Identity};
-use super::template::Template;
-use super::{port, Fill, Node, Options, Plan, Settings};
+use super::{Fill, Node, Options, Plan, Settings};
 
 /// The options with what was filled in; the same is noted in `plan`.
 ///
@@ -79,7 +76,7 @@ impl Filler<'_> {
         }
         if !self.given.is_given("rdzv_endpoint") || options.endpoint.trim().is_empty() {
             let host = self.host(self.settings.host_node_rank.unwrap_or(0))?;
-            let (port, why) = self.port();
+            let (port, why) = self.derive().port();
             let endpoint = Endpoint { host: host.name, port: Some(port) }.to_string();
             options.endpoint.clone_from(&endpoint);
             fills.push(fill("rdzv_endpoint", &endpoint, &format!("{}; port {why}", host.reason)));
@@ -104,7 +101,7 @@ impl Filler<'_> {
                 self.given.is_given("master_port").then(|| Endpoint::parse("--master_port", &self.given.endpoint));
             let (port, why) = match given_port.transpose()?.and_then(|endpoint| endpoint.port) {
                 Some(port) => (port, "as given".to_owned()),
-                None => self.port(),
+                None => self.derive().port(),
             };
             let endpoint = Endpoint { host: host.name, port: Some(port) }.to_string();
             options.endpoint.clone_from(&endpoint);
@@ -125,70 +122,11 @@ impl Filler<'_> {
             Some(_) => return Err(self.unknown("this is no srun step")),
             None => return Err(self.unknown("SLURM_STEP_NODELIST is not set")),
         };
-        let node = nodes.hosts.nth(rank).ok_or_else(|| Error::Setting {
-            name: "TORCHRUN_JSC_HOST_NODE_RANK".into(),
-            value: rank.to_string(),
-            reason: format!("the step has nodes 0 to {}", nodes.hosts.len() - 1),
-        })?;
-        let templates = Template::of_site(&self.settings.host_templates, self.step.get("SYSTEMNAME"))?;
-        let reason = format!("node {rank} of {} is {node}", nodes.variable);
-        let (mut resolved, mut answers) = (None, Vec::new());
-        for template in &templates {
-            let name = template.apply(&node);
-            match self.node.resolver.lookup(&name) {
-                Err(answer) => answers.push((name, answer)),
-                Ok(addresses) if self.is_reachable(&addresses) && self.is_proven(template) => {
-                    return Ok(HostName { name, reason });
-                }
-                Ok(_) if !template.is_guessed() => resolved = resolved.or(Some(name)),
-                Ok(_) => {}
-            }
-        }
-        if let Some(name) = resolved {
-            return Ok(HostName { name, reason });
-        }
-        let (names, mut answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
-        answers.dedup();
-        Err(Error::Resolve {
-            name: nodes.variable.clone(),
-            host: names.join(","),
-            node: self.identity.name.clone(),
-            answer: answers.join("; "),
-        })
+        self.derive().host(nodes, rank)
     }
 
-    /// Whether one of the addresses is this node's, or on a route through an allowed interface.
-    fn is_reachable(&self, addresses: &[IpAddr]) -> bool {
-        let (table, filter) = (self.node.table, self.settings.filter());
-        addresses.iter().filter(|&&ip| interface::is_global(ip)).any(|&ip| {
-            let source = table.proof_of_self(ip).map(|_| ip).or_else(|| self.node.resolver.source_to(ip));
-            let carrier = source.and_then(|source| table.proof_of_self(source));
-            carrier.is_some_and(|carrier| filter.as_ref().is_none_or(|filter| filter.allows(&carrier.name)))
-        })
-    }
-
-    /// Whether names are made like this here: it is the site's rule, or this node's own name proves it. Where a
-    /// domain answers for every name, a guess resolves without being a node's.
-    fn is_proven(&self, template: &Template) -> bool {
-        if !template.is_guessed() {
-            return true;
-        }
-        let own = self.node.resolver.lookup(&template.apply(&self.identity.name)).unwrap_or_default();
-        own.iter().any(|&ip| self.node.table.proof_of_self(ip).is_some())
-    }
-
-    fn port(&self) -> (u16, String) {
-        if let Some(port) = self.settings.port {
-            return (port, "of TORCHRUN_JSC_PORT".into());
-        }
-        let port = port::of_step(self.step);
-        let note = match self.node.ephemeral_ports {
-            Some((low, high)) if (low..=high).contains(&port) => {
-                format!(" (inside this system's ephemeral range {low}-{high}; TORCHRUN_JSC_PORT chooses another)")
-            }
-            _ => String::new(),
-        };
-        (port, format!("from cluster, job and step id{note}"))
+    fn derive(&self) -> Derive<'_> {
+        Derive { settings: self.settings, step: self.step, node: self.node, identity: self.identity }
     }
 
     fn run_id(&self) -> String {
@@ -203,11 +141,6 @@ impl Filler<'_> {
             reason: format!("no endpoint was given and {what}; start it with srun, or give --rdzv_endpoint"),
         }
     }
-}
-
-struct HostName {
-    name: String,
-    reason: String,
 }
 
 fn fill(option: &'static str, value: &str, reason: &str) -> Fill {

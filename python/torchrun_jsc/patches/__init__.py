@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from torchrun_jsc.patches.registry import PATCHES, apply, report, undo
+from torchrun_jsc.patches.registry import PATCHES, Row, apply, functions_publish, is_patched, report, undo
 
-__all__ = ["PATCHES", "apply", "report", "undo"]
+__all__ = ["PATCHES", "Row", "apply", "functions_publish", "is_patched", "report", "undo"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Callable, Tuple
+from typing import Any, Callable
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -24,15 +24,17 @@ class Patch:
     #: The releases of torch it is for, such as ``>=2.0,<2.4``.
     torch: str
     #: The parameters that the function must have there.
-    expects: Tuple[str, ...]
+    expects: tuple[str, ...]
     #: Makes the new function from the old one.
     wrap: Callable[[Function], Function]
     #: What a run loses without it.
     effect: str
+    #: Whether only the old solution needs it: there the new one has ``--local_addr``.
+    old_solution: bool = False
 
-    def fits(self, torch: Version) -> bool:
+    def fits(self, release: Version) -> bool:
         """Whether this patch is for that release."""
-        return SpecifierSet(self.torch).contains(torch, prereleases=True)
+        return SpecifierSet(self.torch).contains(release, prereleases=True)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,6 @@ def locate(target: str) -> Place:
     return Place(parent, attribute, found)
 
 
-def parameters_of(function: Function) -> Tuple[str, ...]:
+def parameters_of(function: Function) -> tuple[str, ...]:
     """Return the names of a function's parameters."""
     return tuple(inspect.signature(function).parameters)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use torchrun_jsc::interface::{Address, Interface, Table};
+use torchrun_jsc::interface::{Address, Interface, LazyTable, Table};
 use torchrun_jsc::plan::{plan, Node, Options, Plan, Settings};
 use torchrun_jsc::resolve::Resolver;
 use torchrun_jsc::slurm::Step;
@@ -35,6 +35,17 @@ pub struct Host {
     pub names: BTreeMap<String, Vec<IpAddr>>,
     pub gateway: Option<IpAddr>,
     pub environ: BTreeMap<String, String>,
+}
+
+impl Host {
+    pub fn lazy_table(&self) -> LazyTable {
+        let table = self.table.clone();
+        LazyTable::new(Box::new(|| table))
+    }
+
+    pub fn node<'a>(&'a self, table: &'a LazyTable) -> Node<'a> {
+        Node { hostname: &self.hostname, table, resolver: self, ephemeral_ports: None }
+    }
 }
 
 impl Resolver for Host {
@@ -152,8 +163,8 @@ impl World {
     pub fn plan(&self, k: usize) -> Result<Plan> {
         let host = &self.hosts[k];
         let step = Step::read(|name| host.environ.get(name).cloned());
-        let node = Node { hostname: &host.hostname, table: &host.table, resolver: host, ephemeral_ports: None };
-        plan(&self.settings, &self.options, &step, node)
+        let table = host.lazy_table();
+        plan(&self.settings, &self.options, &step, host.node(&table))
     }
 
     pub fn plans(&self) -> Vec<Plan> {

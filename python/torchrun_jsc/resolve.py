@@ -1,0 +1,70 @@
+"""The endpoint of a step, for programs that initialise torch by themselves."""
+
+from __future__ import annotations
+
+import os
+
+from torchrun_jsc import _core
+from torchrun_jsc.messages import warn_once_a_node
+from torchrun_jsc.settings import Settings, read_override
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable, Mapping
+
+    from torchrun_jsc._core import Endpoint
+
+
+def resolve_endpoint(
+    endpoint: str | None = None,
+    *,
+    nodelist: str | None = None,
+    node_rank: int | None = None,
+    host_node_rank: int | None = None,
+    host_template: str | Iterable[str] | None = None,
+    interface: str | None = None,
+    port: int | None = None,
+    timeout: float | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Endpoint:
+    """Find where the rendezvous store of this Slurm step is, and the place of this task; the same on all tasks.
+
+    What the environment has already (``MASTER_ADDR``, ``RANK`` …) is kept; a contradiction with Slurm is a warning on
+    stderr. torch is not imported.
+
+    :param endpoint: ``host`` or ``host:port`` instead of the one from Slurm.
+    :param nodelist: node list instead of ``SLURM_STEP_NODELIST``, such as ``jwb[0001-0004]``.
+    :param node_rank: this node's rank instead of ``SLURM_NODEID``.
+    :param host_node_rank: rank of the host node instead of 0; rank 0 of the tasks is there.
+    :param host_template: how a node is called on the fast network, such as ``{node}i``; one, or several in order.
+    :param interface: which interfaces may carry the traffic, in NCCL's syntax.
+    :param port: the port instead of the one from job and step id.
+    :param timeout: deadline of all name look-ups together, in seconds; default 10.
+    :param environ: environment to read instead of this process's own.
+    :raises SettingError: for a variable or an argument that cannot be used, and for what cannot be known.
+    :raises ResolveError: for a host without an address.
+    """
+    environ = os.environ if environ is None else environ
+    settings = Settings(environ)
+    if host_template is not None and not isinstance(host_template, str):
+        host_template = ",".join(host_template)
+    for name, value in (
+        ("node_rank", node_rank),
+        ("host_node_rank", host_node_rank),
+        ("host_template", host_template),
+        ("interface", interface),
+        ("port", port),
+        ("resolve_timeout", timeout),
+    ):
+        if value is not None:
+            setattr(settings, name, read_override(name, value))
+    found = _core.resolve_endpoint(
+        settings.for_plan(),
+        endpoint,
+        nodelist,
+        None if port is None else settings.port,
+        environ,
+        settings.resolve_timeout,
+    )
+    warn_once_a_node(found.warnings)
+    return found

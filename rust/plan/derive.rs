@@ -1,0 +1,99 @@
+//! Host and port of an endpoint that nobody gave, from the step.
+
+use std::net::IpAddr;
+
+use crate::interface;
+use crate::slurm::{Nodes, Step};
+use crate::{Error, Result};
+
+use super::identity::Identity;
+use super::template::Template;
+use super::{port, Node, Settings};
+
+/// What an endpoint is derived from.
+#[derive(Clone, Copy)]
+pub(super) struct Derive<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) step: &'a Step,
+    pub(super) node: Node<'a>,
+    pub(super) identity: &'a Identity,
+}
+
+/// A name on the fast network, and why it is that one.
+pub(super) struct HostName {
+    pub(super) name: String,
+    pub(super) reason: String,
+}
+
+impl Derive<'_> {
+    /// The name of the node with this rank on the fast network: the first form that resolves to an address within
+    /// reach, else the first that resolves.
+    pub(super) fn host(&self, nodes: &Nodes, rank: usize) -> Result<HostName> {
+        let node = nodes.hosts.nth(rank).ok_or_else(|| Error::Setting {
+            name: "TORCHRUN_JSC_HOST_NODE_RANK".into(),
+            value: rank.to_string(),
+            reason: format!("the step has nodes 0 to {}", nodes.hosts.len() - 1),
+        })?;
+        let templates = Template::of_site(&self.settings.host_templates, self.step.get("SYSTEMNAME"))?;
+        let reason = format!("node {rank} of {} is {node}", nodes.variable);
+        let (mut resolved, mut answers) = (None, Vec::new());
+        for template in &templates {
+            let name = template.apply(&node);
+            match self.node.resolver.lookup(&name) {
+                Err(answer) => answers.push((name, answer)),
+                Ok(addresses) if self.is_reachable(&addresses) && self.is_proven(template) => {
+                    return Ok(HostName { name, reason });
+                }
+                Ok(_) if !template.is_guessed() => resolved = resolved.or(Some(name)),
+                Ok(_) => {}
+            }
+        }
+        if let Some(name) = resolved {
+            return Ok(HostName { name, reason });
+        }
+        let (names, mut answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
+        answers.dedup();
+        Err(Error::Resolve {
+            name: nodes.variable.clone(),
+            host: names.join(","),
+            node: self.identity.name.clone(),
+            answer: answers.join("; "),
+        })
+    }
+
+    /// Whether one of the addresses is this node's, or on a route through an allowed interface.
+    fn is_reachable(&self, addresses: &[IpAddr]) -> bool {
+        let (table, filter) = (self.node.table, self.settings.filter());
+        addresses.iter().filter(|&&ip| interface::is_global(ip)).any(|&ip| {
+            let source = table.proof_of_self(ip).map(|_| ip).or_else(|| self.node.resolver.source_to(ip));
+            let carrier = source.and_then(|source| table.proof_of_self(source));
+            carrier.is_some_and(|carrier| filter.as_ref().is_none_or(|filter| filter.allows(&carrier.name)))
+        })
+    }
+
+    /// Whether names are made like this here: it is the site's rule, or this node's own name proves it. Where a
+    /// domain answers for every name, a guess resolves without being a node's.
+    fn is_proven(&self, template: &Template) -> bool {
+        // A login node has no name in the list that could prove anything.
+        if !template.is_guessed() || self.identity.rank.is_none() {
+            return true;
+        }
+        let own = self.node.resolver.lookup(&template.apply(&self.identity.name)).unwrap_or_default();
+        own.iter().any(|&ip| self.node.table.proof_of_self(ip).is_some())
+    }
+
+    /// The port, and where it comes from.
+    pub(super) fn port(&self) -> (u16, String) {
+        if let Some(port) = self.settings.port {
+            return (port, "of TORCHRUN_JSC_PORT".into());
+        }
+        let port = port::of_step(self.step);
+        let note = match self.node.ephemeral_ports {
+            Some((low, high)) if (low..=high).contains(&port) => {
+                format!(" (inside this system's ephemeral range {low}-{high}; TORCHRUN_JSC_PORT chooses another)")
+            }
+            _ => String::new(),
+        };
+        (port, format!("from cluster, job and step id{note}"))
+    }
+}
