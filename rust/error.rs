@@ -37,7 +37,9 @@ pub enum Error {
         reason: String,
     },
     /// A host name without a usable address.
-    #[error("{name}={host:?}: cannot resolve it on node {node}: {answer}")]
+    #[error(
+        "{name}={host:?}: cannot resolve it on node {node}: {answer}; use a name that all nodes resolve, or an address"
+    )]
     Resolve {
         /// Where the name came from (`--rdzv_endpoint`).
         name: String,

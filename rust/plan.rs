@@ -11,6 +11,7 @@ use crate::slurm::Step;
 use crate::{Error, Result};
 
 mod address;
+mod checks;
 mod context;
 mod derive;
 mod fill;
@@ -18,11 +19,14 @@ mod gloo;
 mod host;
 mod identity;
 mod names;
+mod order;
 mod port;
 mod task;
 mod template;
 
 pub use identity::Identity;
+pub use names::Form;
+pub use order::RankOrder;
 pub use task::{task, Given, Task};
 pub use template::Template;
 
@@ -43,6 +47,8 @@ pub struct Settings {
     pub interface: Option<String>,
     /// `TORCHRUN_JSC_PORT`.
     pub port: Option<u16>,
+    /// `TORCHRUN_JSC_RANK_ORDER` is `torch`.
+    pub keep_rank_order: bool,
     /// `TORCHRUN_JSC_SOCKET_IFNAME` is `off`: gloo's interface is left alone.
     pub keep_gloo: bool,
     /// `GLOO_SOCKET_IFNAME`.
@@ -63,6 +69,8 @@ pub struct Options {
     pub endpoint: String,
     /// `--rdzv_id`.
     pub run_id: String,
+    /// `--node_rank`, where it was given.
+    pub node_rank: Option<usize>,
     /// The least number of nodes.
     pub min_nodes: usize,
     /// The greatest number of nodes.
@@ -142,6 +150,8 @@ pub struct Plan {
     pub identity: Identity,
     /// The node that hosts the store, where its name is known.
     pub host_node: Option<String>,
+    /// How the endpoint's host is made of the host node's name.
+    pub form: Option<Form>,
     /// Whether this agent hosts the store; `None` leaves it to torch.
     pub is_host: Option<Decision<bool>>,
     /// How torch is told of `is_host`.
@@ -150,12 +160,16 @@ pub struct Plan {
     pub endpoint: Option<Decision<Endpoint>>,
     /// The address of the endpoint that this node prefers.
     pub endpoint_address: Option<IpAddr>,
+    /// The port on which nodes try to reach one another beforehand.
+    pub preflight_port: u16,
     /// What this node publishes to its peers.
     pub local_address: Option<Decision<String>>,
     /// The interface that carries it.
     pub interface: Option<Decision<String>>,
     /// The value for `GLOO_SOCKET_IFNAME`, where it is to be set.
     pub gloo_interface: Option<Decision<String>>,
+    /// Who ranks the nodes of a round.
+    pub rank_order: Option<Decision<RankOrder>>,
     /// Options to fill in.
     pub fills: Vec<Fill>,
     /// What the user should know, a line each.
@@ -175,7 +189,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
         return Ok(plan);
     }
     if plan.identity.name.is_empty() {
-        plan.identity = identity::identify(step, node.hostname, options.max_nodes > 1)?;
+        plan.identity = identity::identify(step, node.hostname, options.max_nodes)?;
     }
     let endpoint = Endpoint::parse("--rdzv_endpoint", &options.endpoint)?;
     if let Some(reason) = refuse_loopback(options, &endpoint, &plan.identity)? {
@@ -184,18 +198,32 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
     }
     refuse_port_zero(options, &endpoint)?;
     let addresses = lookup(&endpoint.host, node)?;
-    let context =
-        Context { settings, options, step, node, identity: &plan.identity, endpoint: &endpoint, addresses: &addresses };
+    let derived_from = fill::fills_host(&plan.fills).then(|| settings.host_node_rank.unwrap_or(0));
+    let context = Context {
+        settings,
+        options,
+        step,
+        node,
+        identity: &plan.identity,
+        endpoint: &endpoint,
+        derived_from,
+        addresses: &addresses,
+    };
     let host = if options.backend == "c10d" { host::decide(&context)? } else { host::Host::default() };
     let local = address::decide(&context, &host)?;
     let gloo = gloo::decide(&context, local.interface.as_ref());
 
+    plan.warnings.extend(checks::node_rank(&context));
+    plan.warnings.extend(checks::of_step(&context, &host)?);
     plan.warnings.extend(plan.identity.warning.clone());
     plan.warnings.extend(local.warning);
     plan.warnings.extend(gloo.warning);
+    plan.rank_order = order::decide(&context, &host);
     plan.host_check = host.check;
     plan.is_host = host.serves;
     plan.host_node = host.name;
+    plan.form = host.form;
+    plan.preflight_port = port::of_step(step) + 1;
     plan.local_address = local.address;
     plan.interface = local.interface;
     plan.gloo_interface = gloo.set;

@@ -14,7 +14,7 @@ use pyo3::types::PyMapping;
 use crate::hostlist::{self, Hostlist};
 use crate::interface::{Interface, LazyTable, Table};
 use crate::launched::Launched;
-use crate::plan::{self, Decision, Given, HostCheck, Node, Options, Plan, Settings, Task};
+use crate::plan::{self, Decision, Given, HostCheck, Node, Options, Plan, RankOrder, Settings, Task};
 use crate::resolve::SystemResolver;
 use crate::slurm::Step;
 use crate::Error;
@@ -24,8 +24,8 @@ use crate::Error;
 mod _core {
     #[pymodule_export]
     use super::{
-        expand_hostlist, fold_hostlist, interfaces, make_plan, nodes_of_step, resolve_endpoint, PyEndpoint, PyHostlist,
-        PyInterface, PyPlan,
+        expand_hostlist, fold_hostlist, interfaces, lookup, make_plan, nodes_of_step, resolve_endpoint, route_to,
+        PyEndpoint, PyHostlist, PyInterface, PyPlan,
     };
 
     #[pymodule_export]
@@ -58,6 +58,7 @@ struct SettingsMap {
     host_templates: Vec<String>,
     interface: Option<String>,
     port: Option<u16>,
+    keep_rank_order: bool,
     keep_gloo: bool,
     gloo_socket_ifname: Option<String>,
     nccl_socket_ifname: Option<String>,
@@ -72,6 +73,7 @@ impl From<SettingsMap> for Settings {
             host_templates,
             interface,
             port,
+            keep_rank_order,
             keep_gloo,
             gloo_socket_ifname,
             nccl_socket_ifname,
@@ -83,6 +85,7 @@ impl From<SettingsMap> for Settings {
             host_templates,
             interface,
             port,
+            keep_rank_order,
             keep_gloo,
             gloo_socket_ifname,
             nccl_socket_ifname,
@@ -98,6 +101,7 @@ struct OptionsMap {
     backend: String,
     endpoint: String,
     run_id: String,
+    node_rank: Option<usize>,
     min_nodes: usize,
     max_nodes: usize,
     is_host: Option<bool>,
@@ -113,6 +117,7 @@ impl From<OptionsMap> for Options {
             backend,
             endpoint,
             run_id,
+            node_rank,
             min_nodes,
             max_nodes,
             is_host,
@@ -120,7 +125,19 @@ impl From<OptionsMap> for Options {
             local_address,
             given,
         } = map;
-        Self { standalone, backend, endpoint, run_id, min_nodes, max_nodes, is_host, file_store, local_address, given }
+        Self {
+            standalone,
+            backend,
+            endpoint,
+            run_id,
+            node_rank,
+            min_nodes,
+            max_nodes,
+            is_host,
+            file_store,
+            local_address,
+            given,
+        }
     }
 }
 
@@ -165,6 +182,10 @@ impl PyPlan {
         self.0.host_node.as_deref()
     }
 
+    fn fast_name(&self, node: &str) -> Option<String> {
+        self.0.form.as_ref().map(|form| form.apply(node))
+    }
+
     #[getter]
     fn is_host(&self) -> Option<bool> {
         self.0.is_host.as_ref().map(|decision| decision.value)
@@ -194,6 +215,11 @@ impl PyPlan {
     }
 
     #[getter]
+    fn preflight_port(&self) -> u16 {
+        self.0.preflight_port
+    }
+
+    #[getter]
     fn endpoint_address(&self) -> Option<String> {
         self.0.endpoint_address.as_ref().map(IpAddr::to_string)
     }
@@ -214,6 +240,14 @@ impl PyPlan {
     }
 
     #[getter]
+    fn rank_order(&self) -> Option<&'static str> {
+        self.0.rank_order.as_ref().map(|decision| match decision.value {
+            RankOrder::Torch => "torch",
+            RankOrder::Step => "slurm",
+        })
+    }
+
+    #[getter]
     fn fills(&self) -> BTreeMap<&'static str, &str> {
         self.0.fills.iter().map(|fill| (fill.option, fill.value.as_str())).collect()
     }
@@ -231,6 +265,7 @@ impl PyPlan {
         insert(&mut reasons, "local_address", self.0.local_address.as_ref());
         insert(&mut reasons, "interface", self.0.interface.as_ref());
         insert(&mut reasons, "gloo_interface", self.0.gloo_interface.as_ref());
+        insert(&mut reasons, "rank_order", self.0.rank_order.as_ref());
         if self.0.identity.rank.is_some() {
             reasons.insert("node_rank", &self.0.identity.rank_source);
         }
@@ -544,6 +579,22 @@ fn resolve_endpoint(
 #[pyfunction]
 fn nodes_of_step(environ: &Bound<'_, PyMapping>) -> PyResult<Option<PyHostlist>> {
     Ok(read_step(environ)?.nodes()?.map(|nodes| PyHostlist(nodes.hosts)))
+}
+
+#[pyfunction]
+fn lookup(py: Python<'_>, host: &str, timeout: f64) -> PyResult<Vec<String>> {
+    let addresses = on_this_node(py, timeout, |node| Ok(node.resolver.lookup(host).unwrap_or_default()))?;
+    Ok(addresses.iter().map(IpAddr::to_string).collect())
+}
+
+#[pyfunction]
+fn route_to(py: Python<'_>, address: &str) -> PyResult<(Option<String>, Option<String>)> {
+    let Ok(target) = address.parse() else { return Ok((None, None)) };
+    on_this_node(py, 0.0, |node| {
+        let source = node.resolver.source_to(target);
+        let interface = source.and_then(|source| node.table.owner(source)).map(|interface| interface.name.clone());
+        Ok((source.map(|source| source.to_string()), interface))
+    })
 }
 
 #[pyfunction]

@@ -10,7 +10,7 @@ pub use tasks::TaskCounts;
 mod tasks;
 
 /// The variables a [`Step`] is read from, apart from those of heterogeneous groups.
-pub const VARIABLES: [&str; 18] = [
+pub const VARIABLES: [&str; 19] = [
     "SLURM_STEP_NODELIST",
     "SLURM_JOB_NODELIST",
     "SLURM_NODELIST",
@@ -18,6 +18,7 @@ pub const VARIABLES: [&str; 18] = [
     "SLURM_PROCID",
     "SLURM_LOCALID",
     "SLURM_NTASKS",
+    "SLURM_STEP_NUM_NODES",
     "SLURM_STEP_NUM_TASKS",
     "SLURM_STEP_TASKS_PER_NODE",
     "SLURM_TASKS_PER_NODE",
@@ -118,6 +119,14 @@ impl Step {
         let Some(size) = self.number("SLURM_HET_SIZE")? else { return Ok(None) };
         let lists: Option<Vec<&str>> = (0..size).map(|group| self.get(&het_nodelist(group))).collect();
         lists.map(|lists| parse_nodes("SLURM_JOB_NODELIST_HET_GROUP_*", &lists.join(","))).transpose()
+    }
+
+    /// `SLURM_STEP_NUM_NODES`: how many nodes the step has.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it is not a number.
+    pub fn num_nodes(&self) -> Result<Option<usize>> {
+        self.number("SLURM_STEP_NUM_NODES")
     }
 
     /// `SLURM_NODEID`: the number of this node in the step.

@@ -92,6 +92,9 @@ class Plan:
     def port(self) -> int | None:
         """The endpoint's port."""
     @property
+    def preflight_port(self) -> int:
+        """The port on which nodes try to reach one another beforehand."""
+    @property
     def endpoint_address(self) -> str | None:
         """The address of the endpoint that this node prefers."""
     @property
@@ -103,6 +106,11 @@ class Plan:
     @property
     def gloo_interface(self) -> str | None:
         """The value for ``GLOO_SOCKET_IFNAME``, where it is to be set."""
+    def fast_name(self, node: str) -> str | None:
+        """Return what ``node`` is called in the endpoint's form, where that is known."""
+    @property
+    def rank_order(self) -> str | None:
+        """Who ranks the nodes: ``slurm`` or ``torch``."""
     @property
     def fills(self) -> dict[str, str]:
         """Options to fill in, by their names in torch's namespace."""
@@ -195,6 +203,12 @@ def resolve_endpoint(
     timeout: float,
 ) -> Endpoint:
     """Decide for this task; see :func:`torchrun_jsc.resolve_endpoint`."""
+
+def lookup(host: str, timeout: float) -> list[str]:
+    """Return the addresses of ``host``; none where it has none or does not answer within ``timeout`` seconds."""
+
+def route_to(address: str) -> tuple[str | None, str | None]:
+    """Return the source address and the interface of the route to ``address``, where there is one."""
 
 def nodes_of_step(environ: Mapping[str, str]) -> Hostlist | None:
     """Return the nodes of the Slurm step, or of the allocation where no step is known.

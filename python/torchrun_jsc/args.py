@@ -56,8 +56,8 @@ def given_in_config(config: Any) -> frozenset[str]:
     return frozenset(given)
 
 
-def options_of(config: Any, given: frozenset[str], *, standalone: bool) -> dict[str, Any]:
-    """Return the options of a ``LaunchConfig``.
+def options_of(config: Any, given: frozenset[str], *, standalone: bool, node_rank: int | None) -> dict[str, Any]:
+    """Return the options of a ``LaunchConfig``, and two that torch leaves out of it.
 
     :raises SettingError: where ``is_host`` is no boolean to torch.
     """
@@ -67,6 +67,7 @@ def options_of(config: Any, given: frozenset[str], *, standalone: bool) -> dict[
         "backend": config.rdzv_backend.strip().lower(),
         "endpoint": config.rdzv_endpoint or "",
         "run_id": str(config.run_id),
+        "node_rank": node_rank if "node_rank" in given else None,
         "min_nodes": config.min_nodes,
         "max_nodes": config.max_nodes,
         "is_host": _is_host(configs),

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Iterator
 
-from torchrun_jsc import _core
+from torchrun_jsc import _core, preflight
 from torchrun_jsc.args import options_of
-from torchrun_jsc.messages import warn_once_a_node
+from torchrun_jsc.messages import show, warn_once_a_node
 from torchrun_jsc.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,22 +21,34 @@ _MARK = "torchrun_jsc_plan"
 CURRENT: ContextVar[Plan | None] = ContextVar("torchrun_jsc_plan", default=None)
 
 
-def prepare(config: Any, given: frozenset[str], *, standalone: bool = False) -> Plan:
+def prepare(config: Any, given: frozenset[str], *, standalone: bool = False, node_rank: int | None = None) -> Plan:
     """Make the plan for ``config`` and write it there. A config that has its plan keeps it.
 
     :param config: torch's ``LaunchConfig``; changed in place.
     :param given: names of the options that the user gave.
+    :param standalone: ``--standalone``, which torch leaves out of the config.
+    :param node_rank: ``--node_rank``, which torch leaves out of the config unless the backend is static.
     :raises TorchrunJscError: where the launch cannot work.
     """
     planned: Plan | None = getattr(config, _MARK, None)
     if planned is not None:
         return planned
     settings = Settings(os.environ)
-    options = options_of(config, given, standalone=standalone)
+    options = options_of(config, given, standalone=standalone, node_rank=node_rank)
     plan = _core.plan(settings.for_plan(), options, os.environ, settings.resolve_timeout)
     _write(plan, config)
     setattr(config, _MARK, plan)
     warn_once_a_node(plan.warnings)
+    if settings.explain:
+        from torchrun_jsc.explain import explain, text
+
+        show(text(explain(plan)))
+    return plan
+
+
+def plan_of(config: Any) -> Plan:
+    """Return the plan that :func:`prepare` made for ``config``."""
+    plan: Plan = getattr(config, _MARK)
     return plan
 
 
@@ -86,7 +98,8 @@ def running(plan: Plan) -> Iterator[None]:
     if plan.gloo_interface is not None:
         os.environ[variable] = plan.gloo_interface
     try:
-        yield
+        with preflight.during_launch(plan):
+            yield
     finally:
         CURRENT.reset(token)
         if plan.gloo_interface is not None:

@@ -21,6 +21,12 @@ def exit_with(error: TorchrunJscError) -> NoReturn:
     sys.exit(USAGE_ERROR)
 
 
+def show(text: str) -> None:
+    """Print what was asked for beside the program's own output."""
+    for line in text.splitlines():
+        print(f"torchrun_jsc: {line}".rstrip(), file=sys.stderr)
+
+
 def warn(*lines: str) -> None:
     """Print a line for each warning."""
     for line in lines:

@@ -110,6 +110,16 @@ PREFER_OLD_SOLUTION = Setting(
     fallback=False,
 )
 
+#: The one that is read while a launch is running.
+PREFLIGHT = Setting(
+    "preflight",
+    "`on`, `off`, `strict`",
+    "`on`",
+    "`on`: say what is in the way while torch waits. `strict`: let every node connect to every other one first",
+    _choice("on", "off", "strict"),
+    fallback="on",
+)
+
 TABLE: tuple[Setting, ...] = (
     Setting(
         "prefer_arg_patching", "bool", "1",
@@ -147,6 +157,7 @@ TABLE: tuple[Setting, ...] = (
         "deadline of all name look-ups of one launch together",
         _seconds, fallback=10.0,
     ),
+    PREFLIGHT,
     Setting("explain", "bool", "0", "print the plan to stderr before launching", _boolean, fallback=False),
 )  # fmt: skip
 
@@ -170,6 +181,7 @@ class Settings:
     rank_order: str
     socket_ifname: str
     resolve_timeout: float
+    preflight: str
     explain: bool
     gloo_socket_ifname: str | None
     nccl_socket_ifname: str | None
@@ -193,6 +205,7 @@ class Settings:
             "host_templates": list(self.host_template),
             "interface": self.interface,
             "port": self.port,
+            "keep_rank_order": self.rank_order == "torch",
             "keep_gloo": self.socket_ifname == "off",
             "gloo_socket_ifname": self.gloo_socket_ifname,
             "nccl_socket_ifname": self.nccl_socket_ifname,

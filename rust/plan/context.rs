@@ -17,6 +17,8 @@ pub(super) struct Context<'a> {
     pub(super) node: Node<'a>,
     pub(super) identity: &'a Identity,
     pub(super) endpoint: &'a Endpoint,
+    /// The rank of the node that the endpoint was derived from, where nobody gave one.
+    pub(super) derived_from: Option<usize>,
     /// The endpoint's addresses in the resolver's order.
     pub(super) addresses: &'a [IpAddr],
 }

@@ -20,7 +20,7 @@ pub(super) fn options(
 ) -> Result<Options> {
     let mut options = given.clone();
     let Some(backend) = wanted(given, step) else { return Ok(options) };
-    plan.identity = identity::identify(step, node.hostname, true)?;
+    plan.identity = identity::identify(step, node.hostname, given.max_nodes)?;
     let filler = Filler { settings, given, step, node, identity: &plan.identity };
     plan.fills = match backend {
         Backend::C10d => filler.c10d(&mut options)?,
@@ -33,6 +33,11 @@ pub(super) fn options(
 pub(super) fn reason(fills: &[Fill], names: &[&str]) -> String {
     let fill = fills.iter().find(|fill| names.contains(&fill.option));
     fill.map_or_else(|| "as given".to_owned(), |fill| fill.reason.clone())
+}
+
+/// Whether the endpoint's host is one of these fills.
+pub(super) fn fills_host(fills: &[Fill]) -> bool {
+    fills.iter().any(|fill| fill.option == "rdzv_endpoint")
 }
 
 #[derive(Clone, Copy)]

@@ -42,6 +42,7 @@ pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
     }
     let answer = by_rank
         .map(|(decision, _)| decision)
+        .or_else(|| by_derivation(context))
         .or_else(|| by_name(context, named.as_ref()))
         .or_else(|| by_address(context))
         .or_else(|| by_node_id(context));
@@ -79,6 +80,13 @@ fn by_user_ranks(context: &Context<'_>) -> Option<(Decision<bool>, usize)> {
     };
     let reason = format!("{source} {rank}, TORCHRUN_JSC_HOST_NODE_RANK {host}");
     Some((Decision::new(rank == host, reason), host))
+}
+
+/// The endpoint was made of a node of the step.
+fn by_derivation(context: &Context<'_>) -> Option<Decision<bool>> {
+    let (host, rank) = (context.derived_from?, context.identity.rank?);
+    let reason = format!("this is node {rank} by {}, node {host} hosts", context.identity.rank_source);
+    Some(Decision::new(rank == host, reason))
 }
 
 /// The endpoint names a node of the step.

@@ -35,17 +35,21 @@ impl Identity {
 
 /// Find this node in its step by its name (`SLURMD_NODENAME`, then the host name) and by `SLURM_NODEID`.
 ///
-/// With `needs_nodes` a node list that cannot be read is an error; otherwise it is as if there were none.
-pub(super) fn identify(step: &Step, hostname: &str, needs_nodes: bool) -> Result<Identity> {
+/// Where `wanted`, the number of nodes of the launch, is 1, a node list that cannot be read is as if there were none.
+pub(super) fn identify(step: &Step, hostname: &str, wanted: usize) -> Result<Identity> {
     let nodes = match step.nodes() {
-        Err(error) if needs_nodes => return Err(error),
-        nodes => nodes.unwrap_or(None),
+        Err(_) if wanted == 1 => None,
+        nodes => nodes?,
     };
     let name = step.get("SLURMD_NODENAME").unwrap_or(hostname);
     // In a batch script SLURM_NODEID is the script's own; under ssh and mpirun it may be another node's.
     let id = if step.is_inside() { step.node_id()? } else { None };
     let Some(nodes) = nodes else {
         return Ok(Identity { name: name.into(), rank: id, rank_source: "SLURM_NODEID".into(), ..Identity::default() });
+    };
+    let nodes = match all_groups(step, &nodes, name, wanted)? {
+        Some(all) => all,
+        None => nodes,
     };
     let by_name = place(&nodes, name).or_else(|| place(&nodes, hostname)).or_else(|| search(&nodes, hostname));
     let identity = |nodes: Nodes, rank: usize, source: &str, warning: Option<String>| Identity {
@@ -64,10 +68,12 @@ pub(super) fn identify(step: &Step, hostname: &str, needs_nodes: bool) -> Result
                 return Ok(identity(all, id, "SLURM_NODEID", None));
             }
             let list = &nodes.variable;
-            let warning =
-                format!("SLURM_NODEID={id} contradicts {list}, where {name} is number {place}; taking {place}");
+            // One node says it for all: where all ids are the same, number 0 has nothing to complain of.
+            let warning = (place <= 1).then(|| {
+                format!("SLURM_NODEID={id} contradicts {list}, where {name} is number {place}; taking {place}")
+            });
             let source = nodes.variable.clone();
-            Ok(identity(nodes, place, &source, Some(warning)))
+            Ok(identity(nodes, place, &source, warning))
         }
         (Some(place), None) => {
             let source = nodes.variable.clone();
@@ -81,6 +87,16 @@ pub(super) fn identify(step: &Step, hostname: &str, needs_nodes: bool) -> Result
         }),
         (None, None) => Ok(Identity { name: name.to_owned(), nodes: Some(nodes), ..Identity::default() }),
     }
+}
+
+/// All groups of a heterogeneous job, if the list is that of one group and the step or the launch spans them.
+fn all_groups(step: &Step, nodes: &Nodes, name: &str, wanted: usize) -> Result<Option<Nodes>> {
+    let expected = step.num_nodes()?.unwrap_or(wanted);
+    if nodes.hosts.len() == expected {
+        return Ok(None);
+    }
+    let all = step.het_nodes()?;
+    Ok(all.filter(|all| all.hosts.len() == expected && place(all, name).is_some()))
 }
 
 /// All groups of a heterogeneous job, if their numbering is the one that gives this node its id.

@@ -11,7 +11,7 @@ pub(super) fn split(name: &str) -> (&str, &str) {
 
 /// How a name is made of a node's first label: `prefix` + label + `suffix`, then `domain`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Form {
+pub struct Form {
     prefix: String,
     suffix: String,
     domain: String,
@@ -19,7 +19,8 @@ pub(super) struct Form {
 
 impl Form {
     /// The name of `node` in this form.
-    pub(super) fn apply(&self, node: &str) -> String {
+    #[must_use]
+    pub fn apply(&self, node: &str) -> String {
         format!("{}{}{}{}", self.prefix, split(node).0, self.suffix, self.domain)
     }
 }

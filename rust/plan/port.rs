@@ -15,7 +15,7 @@ pub(super) const COUNT: u16 = 9_400;
 const JOB_STRIDE: u64 = 193;
 /// Array tasks count like jobs, but not like the next jobs.
 const TASK_STRIDE: u64 = 1_061;
-/// Neighbouring steps are two apart: the port in between belongs to the same step.
+/// Neighbouring steps are two apart: the port in between is the same step's, for its preflight.
 const STEP_STRIDE: u64 = 2;
 
 /// The port of a step: a function of cluster, job and step id, the same on all nodes.

@@ -56,7 +56,7 @@ pub struct Given<'a> {
 /// [`Error::Setting`] for a variable that cannot be used and for what cannot be known, [`Error::Resolve`] for a host
 /// without an address.
 pub fn task(settings: &Settings, given: Given<'_>, step: &Step, launched: &Launched, node: Node<'_>) -> Result<Task> {
-    let mut identity = identity::identify(step, node.hostname, true)?;
+    let mut identity = identity::identify(step, node.hostname, 0)?;
     if let Some(rank) = settings.node_rank.or(launched.group_rank) {
         identity.rank = Some(rank);
     }

@@ -84,7 +84,8 @@ fn what_cannot_be_known_is_an_error() {
     let nameless = bare().each(|_, host| host.names.clear());
     assert_eq!(
         nameless.error(1),
-        "SLURM_STEP_NODELIST=\"a01i,a01\": cannot resolve it on node a02: Name or service not known"
+        "SLURM_STEP_NODELIST=\"a01i,a01\": cannot resolve it on node a02: Name or service not known; use a name that all \
+         nodes resolve, or an address"
     );
 }
 
@@ -206,4 +207,20 @@ fn gloo_follows_the_choice_for_nccl() {
         world.settings.nccl_socket_ifname = Some(nccl.into());
         assert_eq!(world.gloo(), vec![Some(gloo.to_owned()); 2], "{nccl}");
     }
+}
+
+#[test]
+fn a_group_with_ids_of_its_own_is_known_by_the_size_of_the_launch() {
+    // Under psslurm every group counts its nodes from 0.
+    let both = World::bare("g[1,5-6]", &["g1", "g5", "g6"])
+        .setenv("SLURM_HET_SIZE", "2")
+        .setenv("SLURM_JOB_NODELIST_HET_GROUP_0", "g1")
+        .setenv("SLURM_JOB_NODELIST_HET_GROUP_1", "g[5-6]")
+        .each(|k, host| {
+            let (list, id) = [("g1", "0"), ("g[5-6]", "0"), ("g[5-6]", "1")][k];
+            host.environ.insert("SLURM_STEP_NODELIST".into(), list.into());
+            host.environ.insert("SLURM_NODEID".into(), id.into());
+        });
+    assert!(both.endpoint().starts_with("g1i:"));
+    assert_eq!(both.hosting(), only(0, 3));
 }

@@ -223,7 +223,10 @@ fn bad_input_is_named() {
     for (world, message) in [
         (world("localhost:29500"), "--rdzv_endpoint=\"localhost:29500\": loopback cannot be reached"),
         (world("127.0.0.1:29500"), "--rdzv_endpoint=\"127.0.0.1:29500\": loopback cannot be reached"),
-        (world("ghost:29500"), "--rdzv_endpoint=\"ghost\": cannot resolve it on node a01: Name or service not known"),
+        (
+            world("ghost:29500"),
+            "--rdzv_endpoint=\"ghost\": cannot resolve it on node a01: Name or service not known; use",
+        ),
         (world("a01i:99999"), "--rdzv_endpoint=\"a01i:99999\": the port is not a number"),
         (world("a01i:0"), "--rdzv_endpoint=\"a01i:0\": port 0 is another one on every node"),
         (world("tcp://a01i:1"), "--rdzv_endpoint=\"tcp://a01i:1\": "),

@@ -13,7 +13,7 @@ def _wrap(original: Function) -> Function:
     def config_from_args(args: Any) -> Any:
         made = original(args)
         config = made[0]
-        prepare(config, given_of(args), standalone=bool(args.standalone))
+        prepare(config, given_of(args), standalone=bool(args.standalone), node_rank=args.node_rank)
         return made
 
     return config_from_args

@@ -17,6 +17,7 @@ from torchrun_jsc.patches import (
     nnodes,
     node_desc,
     parse_args,
+    rendezvous_round,
     store_info,
 )
 from torchrun_jsc.patches.patch import Function, Missing, Patch, Place, locate, parameters_of
@@ -31,6 +32,7 @@ PATCHES: tuple[Patch, ...] = (
     *fq_hostname.PATCHES,
     *store_info.PATCHES,
     *node_desc.PATCHES,
+    *rendezvous_round.PATCHES,
 )
 
 

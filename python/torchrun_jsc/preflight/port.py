@@ -1,0 +1,51 @@
+"""Who has a port on this node, as far as the system tells."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Iterator
+
+#: State of a listening socket in ``/proc/net/tcp``.
+_LISTENING = "0A"
+
+
+def wildcard_socket() -> socket.socket:
+    """Return a socket that binds like torch's store: all addresses, IPv4 and IPv6.
+
+    https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/socket.cpp
+    """
+    family = socket.AF_INET6 if socket.has_ipv6 and Path("/proc/net/if_inet6").exists() else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    return made
+
+
+def owner_of(port: int) -> str:
+    """Return the process that listens on ``port``, for people."""
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            links = {os.readlink(link) for link in (process / "fd").iterdir()}
+            name = (process / "comm").read_text().strip()
+        except OSError:
+            continue
+        if links & sockets:
+            return f"{ascii(name)[1:-1]} (pid {process.name})"
+    return "a process of another user" if sockets else "an unknown process"
+
+
+def _listeners(port: int) -> Iterator[str]:
+    """The inodes of the sockets that listen on ``port``."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            fields = line.split()
+            if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+                yield fields[9]

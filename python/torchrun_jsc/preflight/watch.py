@@ -1,0 +1,99 @@
+"""While torch waits for the store: say what is in the way.
+
+Nothing is sent before 15 seconds have passed, when a working launch has long reached its store.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Iterator
+
+from torchrun_jsc import _core
+from torchrun_jsc.messages import warn
+from torchrun_jsc.preflight.port import owner_of, wildcard_socket
+
+if TYPE_CHECKING:
+    from torchrun_jsc._core import Plan
+
+#: Seconds until the first line, and between lines.
+FIRST, AGAIN = 15.0, 60.0
+#: Seconds that one attempt to connect may take.
+ATTEMPT = 5.0
+
+#: Set when torch has reached the store.
+_REACHED: ContextVar[threading.Event | None] = ContextVar("torchrun_jsc_reached", default=None)
+
+
+def store_is_reached() -> None:
+    """Note that the launch in this thread has reached its store."""
+    reached = _REACHED.get()
+    if reached is not None:
+        reached.set()
+
+
+@contextmanager
+def watching(plan: Plan) -> Iterator[None]:
+    """Watch over a launch until it has reached its store."""
+    if plan.untouched is not None or plan.port is None or os.environ.get("SLURM_LOCALID", "0") != "0":
+        yield
+        return
+    if plan.is_host:
+        _check_port(plan)
+        yield
+        return
+    reached = threading.Event()
+    token = _REACHED.set(reached)
+    threading.Thread(target=_watch, args=(plan, reached), name="torchrun_jsc watch", daemon=True).start()
+    try:
+        yield
+    finally:
+        reached.set()
+        _REACHED.reset(token)
+
+
+def _check_port(plan: Plan) -> None:
+    """On the host node: say who has the port, if somebody has it."""
+    port = plan.port or 0
+    with wildcard_socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError as error:
+            warn(
+                f"port {port} of the endpoint {plan.endpoint} is taken on node {plan.node} by {owner_of(port)} "
+                f"({os.strerror(error.errno or 0)}): torch's error will follow"
+            )
+
+
+def _watch(plan: Plan, reached: threading.Event) -> None:
+    pause = FIRST
+    while not reached.wait(pause):
+        trouble = why_unreachable(plan)
+        if trouble and not reached.is_set():
+            warn(trouble)
+        pause = AGAIN
+
+
+def why_unreachable(plan: Plan) -> str:
+    """Return why the endpoint cannot be reached from here, in one line; empty where it can."""
+    address = plan.endpoint_address
+    if address is None or plan.port is None:
+        return ""
+    try:
+        with socket.create_connection((address, plan.port), ATTEMPT):
+            return ""
+    except socket.timeout:
+        reason = f"timed out after {ATTEMPT:g} s"
+    except OSError as error:
+        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
+    source, interface = _core.route_to(address)
+    via = f"from {source} on {interface}" if source else "without a route"
+    host = plan.host_node or "another node"
+    why = plan.reasons.get("is_host", "by --rdzv_conf")
+    return (
+        f"node {plan.node} still cannot reach the endpoint {plan.endpoint} ({address}) {via}: {reason}; "
+        f"{host} should host it; this node does not: {why}"
+    )

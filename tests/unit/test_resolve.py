@@ -1,0 +1,135 @@
+"""`resolve_endpoint` and its command."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from torchrun_jsc import Endpoint, SettingError, resolve_endpoint
+
+STEP = {
+    "SLURM_JOB_ID": "4711",
+    "SLURM_STEP_ID": "0",
+    "SLURM_STEP_NODELIST": "a[01-02]",
+    "SLURM_NODEID": "1",
+    "SLURM_PROCID": "5",
+    "SLURM_LOCALID": "1",
+    "SLURM_NTASKS": "8",
+    "SLURM_STEP_TASKS_PER_NODE": "4(x2)",
+    "SLURMD_NODENAME": "a02",
+}
+
+
+def task(endpoint="10.20.0.1", **more):
+    return resolve_endpoint(endpoint, environ={**STEP, **more})
+
+
+def test_all_fields():
+    found = task()
+    assert isinstance(found, Endpoint)
+    assert (found.host, found.address, found.node) == ("10.20.0.1", "10.20.0.1", "a02")
+    assert 20000 <= found.port < 29400
+    assert (found.rank, found.world_size, found.local_rank, found.local_world_size) == (5, 8, 1, 4)
+    assert (found.node_rank, found.nnodes, found.is_host) == (1, 2, False)
+    assert str(found) == f"10.20.0.1:{found.port}"
+    assert found.init_method == f"tcp://10.20.0.1:{found.port}"
+    assert found.env() == {
+        "MASTER_ADDR": "10.20.0.1",
+        "MASTER_PORT": str(found.port),
+        "RANK": "5",
+        "WORLD_SIZE": "8",
+        "LOCAL_RANK": "1",
+        "LOCAL_WORLD_SIZE": "4",
+        "NODE_RANK": "1",
+    }
+    assert found.reasons["rank"] == "SLURM_PROCID"
+
+
+def test_it_is_a_value():
+    assert task() == task()
+    assert hash(task()) == hash(task())
+    assert task() != task(SLURM_PROCID="6")
+    with pytest.raises(AttributeError):
+        task().port = 1
+
+
+def test_ipv6_stands_in_brackets():
+    assert str(task("[fd00:20::1]:29500")) == "[fd00:20::1]:29500"
+    assert task("fd00:20::1", MASTER_PORT="7").init_method == "tcp://[fd00:20::1]:7"
+    assert task("fd00:20::1").env()["MASTER_ADDR"] == "fd00:20::1"
+
+
+def test_keywords_override_the_environment():
+    found = resolve_endpoint(
+        "10.0.0.1", nodelist="b[7-9]", node_rank=2, host_node_rank=0, port=1234, timeout=1, environ=STEP
+    )
+    assert (str(found), found.node_rank, found.nnodes) == ("10.0.0.1:1234", 2, 3)
+    moved = resolve_endpoint("10.0.0.1", host_node_rank=1, environ=STEP)
+    assert (moved.rank, moved.is_host) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"port": 0}, 'port="0": not a whole number from 1 to 65535'),
+        ({"port": True}, 'port="True": not a whole number'),
+        ({"node_rank": -1}, 'node_rank="-1": not a whole number'),
+        ({"timeout": 0}, 'resolve_timeout="0": not a number of seconds'),
+        ({"host_template": "{nodes}i", "endpoint": None}, 'TORCHRUN_JSC_HOST_TEMPLATE="{nodes}i"'),
+        ({"nodelist": "n["}, 'nodelist="n[": not a node list'),
+        ({"endpoint": "h:x"}, 'endpoint="h:x": the port is not a number'),
+    ],
+)
+def test_bad_arguments_are_named(keywords, message):
+    with pytest.raises(SettingError) as caught:
+        resolve_endpoint(**{"endpoint": "10.0.0.1", "environ": STEP, **keywords})
+    assert str(caught.value).startswith(message)
+
+
+def command(*args, **environ):
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-m", "torchrun_jsc.endpoint", *args],
+        env={**inherited, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_prints_host_and_port():
+    done = command("--endpoint", "10.20.0.1:29500", **STEP)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "10.20.0.1:29500\n", "")
+    found = json.loads(command("--endpoint=10.20.0.1:29500", "--json", **STEP).stdout)
+    assert (found["host"], found["port"], found["rank"], found["nnodes"]) == ("10.20.0.1", 29500, 5, 2)
+
+
+def test_exports_are_quoted_for_a_shell():
+    done = command("--export", "--port=29500", "--endpoint", "10.20.0.1", **STEP)
+    script = f"{done.stdout}\nprintf '%s ' $MASTER_ADDR $MASTER_PORT $RANK"
+    assert subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.split() == [
+        "10.20.0.1",
+        "29500",
+        "5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({}, 'SLURM_STEP_NODELIST="": not set'),
+        ({**STEP, "SLURM_STEP_NODELIST": "n[1-"}, 'SLURM_STEP_NODELIST="n[1-": not a node list'),
+        ({**STEP, "MASTER_PORT": "x"}, 'MASTER_PORT="x": not a port'),
+        ({**STEP, "MASTER_ADDR": "a b"}, 'MASTER_ADDR="a b": '),
+        ({**STEP, "MASTER_ADDR": "\x1b[31m"}, r'MASTER_ADDR="\u{1b}[31m": '),
+        ({**STEP, "TORCHRUN_JSC_PORT": "\x1b[31m"}, r'TORCHRUN_JSC_PORT="\x1b[31m": '),
+    ],
+)
+def test_the_command_fails_in_one_line(environ, message):
+    done = command(**environ)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"torchrun_jsc: error: {message}")
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
