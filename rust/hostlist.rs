@@ -68,6 +68,12 @@ impl Hostlist {
         Ok(Self { terms: terms.collect(), text: expression.to_owned() })
     }
 
+    /// The expression itself.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// How many hosts there are, duplicates included; `usize::MAX` if there are more than that.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -176,6 +176,8 @@ impl Table {
         self.interfaces
             .iter()
             .filter(|interface| !interface.loopback && interface.unusable().is_none())
+            // Members of a bond have none.
+            .filter(|interface| interface.addresses.iter().any(|address| is_global(address.ip)))
             .map(|interface| interface.name.as_str())
             .collect()
     }

@@ -216,7 +216,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
     plan.warnings.extend(checks::node_rank(&context));
     plan.warnings.extend(checks::of_step(&context, &host)?);
     plan.warnings.extend(plan.identity.warning.clone());
-    plan.warnings.extend(local.warning);
+    plan.warnings.extend(local.warnings);
     plan.warnings.extend(gloo.warning);
     plan.rank_order = order::decide(&context, &host);
     plan.host_check = host.check;

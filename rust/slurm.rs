@@ -35,6 +35,10 @@ pub const VARIABLES: [&str; 19] = [
 /// Stands in messages for a node list that a caller gave.
 const GIVEN_NODELIST: &str = "nodelist";
 
+/// Beginnings of the variables with the node lists of a heterogeneous job's groups. `srun` by itself, outside `salloc`
+/// and `sbatch`, still sets the older ones only (Slurm 22.05).
+const HET_NODELISTS: [&str; 2] = ["SLURM_JOB_NODELIST_HET_GROUP_", "SLURM_JOB_NODELIST_PACK_GROUP_"];
+
 /// More groups than any heterogeneous job has (Slurm's `MAX_HET_JOB_COMPS` is 128).
 const MAX_HET_GROUPS: usize = 128;
 
@@ -45,6 +49,17 @@ pub struct Nodes {
     pub variable: String,
     /// The list, in node order.
     pub hosts: Hostlist,
+}
+
+impl Nodes {
+    /// One list of the nodes of several groups, in group order, which is how `SLURM_NODEID` counts them under slurmd;
+    /// `None` for no groups.
+    #[must_use]
+    pub fn join(groups: &[&Self]) -> Option<Self> {
+        let texts: Vec<_> = groups.iter().map(|group| group.hosts.text()).collect();
+        let hosts = Hostlist::parse(&texts.join(",")).ok().filter(|hosts| !hosts.is_empty())?;
+        Some(Self { variable: "SLURM_JOB_NODELIST_HET_GROUP_*".into(), hosts })
+    }
 }
 
 /// What Slurm says about this process's step, read when asked: a variable that nobody needs cannot be an error.
@@ -62,7 +77,9 @@ impl Step {
         }
         if let Ok(Some(size)) = step.number("SLURM_HET_SIZE") {
             for group in 0..size.min(MAX_HET_GROUPS) {
-                step.take(&het_nodelist(group), &get);
+                for start in HET_NODELISTS {
+                    step.take(&format!("{start}{group}"), &get);
+                }
             }
         }
         step
@@ -110,15 +127,21 @@ impl Step {
             .transpose()
     }
 
-    /// The nodes of all groups of a heterogeneous job in group order, as `SLURM_NODEID` counts them under slurmd;
-    /// `None` where a group's list is missing.
+    /// The groups of a heterogeneous job; empty for any other job, and where a group's list is missing.
     ///
     /// # Errors
     /// [`Error::Setting`] as for [`Step::nodes`].
-    pub fn het_nodes(&self) -> Result<Option<Nodes>> {
-        let Some(size) = self.number("SLURM_HET_SIZE")? else { return Ok(None) };
-        let lists: Option<Vec<&str>> = (0..size).map(|group| self.get(&het_nodelist(group))).collect();
-        lists.map(|lists| parse_nodes("SLURM_JOB_NODELIST_HET_GROUP_*", &lists.join(","))).transpose()
+    pub fn het_groups(&self) -> Result<Vec<Nodes>> {
+        let size = self.number("SLURM_HET_SIZE")?.unwrap_or(0);
+        let lists: Option<Vec<_>> = (0..size).map(|group| self.het_nodelist(group)).collect();
+        lists.unwrap_or_default().into_iter().map(|(variable, text)| parse_nodes(&variable, text)).collect()
+    }
+
+    fn het_nodelist(&self, group: usize) -> Option<(String, &str)> {
+        HET_NODELISTS.iter().map(|start| format!("{start}{group}")).find_map(|name| {
+            let text = self.get(&name)?;
+            Some((name, text))
+        })
     }
 
     /// `SLURM_STEP_NUM_NODES`: how many nodes the step has.
@@ -178,10 +201,6 @@ impl Step {
     fn number(&self, name: &str) -> Result<Option<usize>> {
         self.get(name).map(|text| number(name, text)).transpose()
     }
-}
-
-fn het_nodelist(group: usize) -> String {
-    format!("SLURM_JOB_NODELIST_HET_GROUP_{group}")
 }
 
 fn parse_nodes(variable: &str, text: &str) -> Result<Nodes> {
@@ -255,6 +274,7 @@ mod tests {
             ("SLURM_JOB_NODELIST_HET_GROUP_0", "g1"),
             ("SLURM_JOB_NODELIST_HET_GROUP_1", "g[5-6]"),
         ]);
-        assert_eq!(names(&step.het_nodes().unwrap().unwrap()), ["g1", "g5", "g6"]);
+        let groups = step.het_groups().unwrap();
+        assert_eq!(names(&Nodes::join(&groups.iter().collect::<Vec<_>>()).unwrap()), ["g1", "g5", "g6"]);
     }
 }

@@ -120,6 +120,10 @@ PREFLIGHT = Setting(
     fallback="on",
 )
 
+PREFLIGHT_TIMEOUT = Setting(
+    "preflight_timeout", "seconds", "60", "how long a strict preflight waits for all nodes", _seconds, fallback=60.0
+)
+
 TABLE: tuple[Setting, ...] = (
     Setting(
         "prefer_arg_patching", "bool", "1",
@@ -158,6 +162,7 @@ TABLE: tuple[Setting, ...] = (
         _seconds, fallback=10.0,
     ),
     PREFLIGHT,
+    PREFLIGHT_TIMEOUT,
     Setting("explain", "bool", "0", "print the plan to stderr before launching", _boolean, fallback=False),
 )  # fmt: skip
 
@@ -182,6 +187,7 @@ class Settings:
     socket_ifname: str
     resolve_timeout: float
     preflight: str
+    preflight_timeout: float
     explain: bool
     gloo_socket_ifname: str | None
     nccl_socket_ifname: str | None

@@ -13,12 +13,17 @@ use super::{Context, Decision};
 pub(super) struct Local {
     pub(super) address: Option<Decision<String>>,
     pub(super) interface: Option<Decision<String>>,
-    pub(super) warning: Option<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Local {
     fn new(address: String, reason: String, interface: Option<Decision<String>>) -> Self {
-        Self { address: Some(Decision::new(address, reason)), interface, warning: None }
+        Self { address: Some(Decision::new(address, reason)), interface, warnings: Vec::new() }
+    }
+
+    fn warn(mut self, warning: Option<String>) -> Self {
+        self.warnings.extend(warning);
+        self
     }
 }
 
@@ -31,12 +36,22 @@ pub(super) fn decide(context: &Context<'_>, host: &Host) -> Result<Local> {
     }
     if host.is_here {
         let reason = "the endpoint's host, as written";
-        return Ok(Local::new(context.endpoint.host.clone(), reason.into(), host_interface(context, host)));
+        let local = Local::new(context.endpoint.host.clone(), reason.into(), host_interface(context, host));
+        let own = context.own_address();
+        return Ok(local.warn(own.and_then(|(ip, interface)| unusable(context, ip, interface))));
     }
-    if let Some(local) = name_in_form(context, host) {
-        return Ok(local);
+    let named = name_in_form(context, host);
+    let dead = named.iter().find_map(|named| unusable(context, named.ip, named.interface));
+    match named.into_iter().find(|named| named.interface.unusable().is_none()) {
+        Some(named) => Ok(named.into_local(context)),
+        None => Ok(source_of_route(context).warn(dead)),
     }
-    Ok(source_of_route(context))
+}
+
+/// What is to be said of an interface that should carry this node's address and cannot.
+fn unusable(context: &Context<'_>, ip: IpAddr, interface: &Interface) -> Option<String> {
+    let why = interface.unusable()?;
+    Some(format!("{} of node {}, which has {ip}, {why}", interface.name, context.identity.name))
 }
 
 /// `TORCHRUN_JSC_INTERFACE` must match something here.
@@ -64,7 +79,12 @@ fn given_address(context: &Context<'_>, given: &str) -> Result<Local> {
         .map_err(|answer| bad(format!("cannot resolve it on node {node}: {answer}")))?;
     let table = context.node.table;
     let owned = addresses.iter().find_map(|&ip| table.owner(ip).map(|interface| (ip, interface)));
+    let literal = given.eq_ignore_ascii_case("localhost") || given.parse::<IpAddr>().is_ok();
     match owned {
+        // A node's own name may be on loopback at home (127.0.1.1) and not elsewhere.
+        Some((ip, _)) if ip.is_loopback() && literal && context.options.max_nodes > 1 => {
+            Err(bad("loopback cannot be reached from the other nodes".into()))
+        }
         Some((ip, interface)) => {
             let interface = Decision::new(interface.name.clone(), format!("has {ip}, the --local_addr"));
             Ok(Local::new(given.to_owned(), "--local_addr".into(), Some(interface)))
@@ -91,16 +111,32 @@ fn host_interface(context: &Context<'_>, host: &Host) -> Option<Decision<String>
     })
 }
 
-/// This node's name in the same form as the endpoint's, if it is an address of an allowed interface here.
-fn name_in_form(context: &Context<'_>, host: &Host) -> Option<Local> {
-    let name = host.form.as_ref()?.apply(&context.identity.name);
-    let addresses = context.node.resolver.lookup(&name).ok()?;
-    addresses.into_iter().find_map(|ip| {
-        let interface = allowed(context, context.node.table.proof_of_self(ip)?)?;
+/// This node's name in the same form as the endpoint's, with an address of it that is this node's.
+struct Named<'a> {
+    name: String,
+    ip: IpAddr,
+    interface: &'a Interface,
+}
+
+impl Named<'_> {
+    fn into_local(self, context: &Context<'_>) -> Local {
+        let Self { name, ip, interface } = self;
         let carries = Decision::new(interface.name.clone(), format!("has {ip}, the address of {name}"));
         let reason = format!("this node's name in the form of {}", context.endpoint.host);
-        Some(Local::new(name.clone(), reason, Some(carries)))
-    })
+        Local::new(name, reason, Some(carries))
+    }
+}
+
+/// The addresses of this node's name in the endpoint's form that are on an allowed interface here.
+fn name_in_form<'a>(context: &Context<'a>, host: &Host) -> Vec<Named<'a>> {
+    let Some(form) = host.form.as_ref() else { return Vec::new() };
+    let name = form.apply(&context.identity.name);
+    let addresses = context.node.resolver.lookup(&name).unwrap_or_default();
+    let named = |ip: IpAddr| {
+        let interface = allowed(context, context.node.table.proof_of_self(ip)?)?;
+        Some(Named { name: name.clone(), ip, interface })
+    };
+    addresses.into_iter().filter_map(named).collect()
 }
 
 fn source_of_route(context: &Context<'_>) -> Local {
@@ -121,7 +157,7 @@ fn source_of_route(context: &Context<'_>) -> Local {
         context.endpoint,
         context.node.table.usable_names().join(", ")
     );
-    Local { warning: Some(warning), ..Local::default() }
+    Local::default().warn(Some(warning))
 }
 
 /// The source address and interface of the route to `target`, if peers can use them.
@@ -131,7 +167,7 @@ fn source<'a>(context: &Context<'a>, target: IpAddr) -> Option<(IpAddr, &'a Inte
     }
     let ip = context.node.resolver.source_to(target)?;
     let interface = allowed(context, context.node.table.proof_of_self(ip)?)?;
-    Some((ip, interface))
+    interface.unusable().is_none().then_some((ip, interface))
 }
 
 /// With `TORCHRUN_JSC_INTERFACE`: the first address of the interfaces it allows, InfiniBand before others.

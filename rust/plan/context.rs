@@ -61,9 +61,9 @@ pub(super) fn prefer(addresses: &mut [IpAddr], table: &LazyTable, filter: Option
 fn preference(attached: Option<&Interface>, filter: Option<&Filter>, ip: IpAddr) -> u8 {
     let allowed = |interface: &Interface| filter.is_none_or(|filter| filter.allows(&interface.name));
     match attached {
+        _ if !interface::is_global(ip) => 3,
         Some(interface) if allowed(interface) && interface.link_type == interface::INFINIBAND => 0,
         Some(interface) if allowed(interface) => 1,
-        _ if interface::is_global(ip) => 2,
-        _ => 3,
+        _ => 2,
     }
 }

@@ -1,8 +1,9 @@
 //! Host and port of an endpoint that nobody gave, from the step.
 
+use std::fmt::Write;
 use std::net::IpAddr;
 
-use crate::interface;
+use crate::interface::{self, Interface};
 use crate::slurm::{Nodes, Step};
 use crate::{Error, Result};
 
@@ -35,7 +36,7 @@ impl Derive<'_> {
             reason: format!("the step has nodes 0 to {}", nodes.hosts.len() - 1),
         })?;
         let templates = Template::of_site(&self.settings.host_templates, self.step.get("SYSTEMNAME"))?;
-        let reason = format!("node {rank} of {} is {node}", nodes.variable);
+        let mut reason = format!("node {rank} of {} is {node}", nodes.variable);
         let (mut resolved, mut answers) = (None, Vec::new());
         for template in &templates {
             let name = template.apply(&node);
@@ -44,8 +45,14 @@ impl Derive<'_> {
                 Ok(addresses) if self.is_reachable(&addresses) && self.is_proven(template) => {
                     return Ok(HostName { name, reason });
                 }
-                Ok(_) if !template.is_guessed() => resolved = resolved.or(Some(name)),
-                Ok(_) => {}
+                Ok(addresses) => {
+                    if let Some(obstacle) = self.obstacle(&addresses) {
+                        write!(reason, ", {name} is skipped: {obstacle}").expect("a string takes all");
+                    }
+                    if !template.is_guessed() {
+                        resolved = resolved.or(Some(name));
+                    }
+                }
             }
         }
         if let Some(name) = resolved {
@@ -67,7 +74,19 @@ impl Derive<'_> {
         addresses.iter().filter(|&&ip| interface::is_global(ip)).any(|&ip| {
             let source = table.proof_of_self(ip).map(|_| ip).or_else(|| self.node.resolver.source_to(ip));
             let carrier = source.and_then(|source| table.proof_of_self(source));
-            carrier.is_some_and(|carrier| filter.as_ref().is_none_or(|filter| filter.allows(&carrier.name)))
+            carrier.is_some_and(|carrier| {
+                carrier.unusable().is_none() && filter.as_ref().is_none_or(|filter| filter.allows(&carrier.name))
+            })
+        })
+    }
+
+    /// The interface that would carry traffic to one of the addresses, and why it cannot.
+    fn obstacle(&self, addresses: &[IpAddr]) -> Option<String> {
+        let leads_to =
+            |interface: &Interface, ip| interface.addresses.iter().any(|address| address.network_contains(ip));
+        self.node.table.interfaces.iter().find_map(|interface| {
+            let why = interface.unusable()?;
+            addresses.iter().any(|&ip| leads_to(interface, ip)).then(|| format!("{} {why}", interface.name))
         })
     }
 

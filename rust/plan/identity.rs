@@ -16,6 +16,8 @@ pub struct Identity {
     pub rank_source: String,
     /// The nodes of the step.
     pub nodes: Option<Nodes>,
+    /// Slurm's own list, which its task counts follow, where `nodes` has another order.
+    pub listed: Option<Nodes>,
     /// What is contradictory about it.
     pub warning: Option<String>,
 }
@@ -25,6 +27,12 @@ impl Identity {
     #[must_use]
     pub fn nnodes(&self) -> Option<usize> {
         self.nodes.as_ref().map(|nodes| nodes.hosts.len())
+    }
+
+    /// The place in the step's task counts of the node with this rank.
+    pub(super) fn counted_place(&self, rank: usize) -> Option<usize> {
+        let Some(listed) = &self.listed else { return Some(rank) };
+        place(listed, &self.nodes.as_ref()?.hosts.nth(rank)?)
     }
 
     /// The domain of this node's name, with its dot.
@@ -47,9 +55,12 @@ pub(super) fn identify(step: &Step, hostname: &str, wanted: usize) -> Result<Ide
     let Some(nodes) = nodes else {
         return Ok(Identity { name: name.into(), rank: id, rank_source: "SLURM_NODEID".into(), ..Identity::default() });
     };
-    let nodes = match all_groups(step, &nodes, name, wanted)? {
-        Some(all) => all,
-        None => nodes,
+    // A list that the caller gave has the caller's order.
+    let is_grouped = wanted != 1 && nodes.variable.starts_with("SLURM_");
+    let groups = if is_grouped { step.het_groups()? } else { Vec::new() };
+    let (nodes, listed) = match groups_of_step(step, &groups, &nodes, name, wanted)? {
+        Some(grouped) => (grouped, Some(nodes)),
+        None => (nodes, None),
     };
     let by_name = place(&nodes, name).or_else(|| place(&nodes, hostname)).or_else(|| search(&nodes, hostname));
     let identity = |nodes: Nodes, rank: usize, source: &str, warning: Option<String>| Identity {
@@ -57,6 +68,7 @@ pub(super) fn identify(step: &Step, hostname: &str, wanted: usize) -> Result<Ide
         rank: Some(rank),
         rank_source: source.to_owned(),
         nodes: Some(nodes),
+        listed: listed.clone(),
         warning,
     };
     match (by_name, id) {
@@ -64,12 +76,14 @@ pub(super) fn identify(step: &Step, hostname: &str, wanted: usize) -> Result<Ide
             Ok(identity(nodes, id, "SLURM_NODEID", None))
         }
         (Some(place), Some(id)) => {
-            if let Some(all) = het_nodes(step, id, name)? {
+            if let Some(all) = all_groups(&groups).filter(|all| all.hosts.nth(id).as_deref() == Some(name)) {
                 return Ok(identity(all, id, "SLURM_NODEID", None));
             }
             let list = &nodes.variable;
+            // psslurm counts the nodes of each group from 0.
+            let of_group = groups.iter().any(|group| self::place(group, name) == Some(id));
             // One node says it for all: where all ids are the same, number 0 has nothing to complain of.
-            let warning = (place <= 1).then(|| {
+            let warning = (place <= 1 && !of_group).then(|| {
                 format!("SLURM_NODEID={id} contradicts {list}, where {name} is number {place}; taking {place}")
             });
             let source = nodes.variable.clone();
@@ -89,19 +103,28 @@ pub(super) fn identify(step: &Step, hostname: &str, wanted: usize) -> Result<Ide
     }
 }
 
-/// All groups of a heterogeneous job, if the list is that of one group and the step or the launch spans them.
-fn all_groups(step: &Step, nodes: &Nodes, name: &str, wanted: usize) -> Result<Option<Nodes>> {
+/// The nodes of a step over several groups of a heterogeneous job, in the order of their ids: group by group.
+///
+/// slurmd's list of such a step is sorted by name. Under psslurm the list may be that of one group, where the size of the
+/// step or of the launch tells.
+fn groups_of_step(step: &Step, groups: &[Nodes], list: &Nodes, name: &str, wanted: usize) -> Result<Option<Nodes>> {
+    let size = list.hosts.len();
+    let is_part = |group: &&Nodes| {
+        group.hosts.len() < size && group.hosts.nth(0).is_some_and(|first| list.hosts.position(&first).is_some())
+    };
+    let parts = Nodes::join(&groups.iter().filter(is_part).collect::<Vec<_>>());
+    if let Some(parts) = parts.filter(|parts| parts.hosts.len() == size) {
+        return Ok(Some(parts));
+    }
     let expected = step.num_nodes()?.unwrap_or(wanted);
-    if nodes.hosts.len() == expected {
+    if size == expected {
         return Ok(None);
     }
-    let all = step.het_nodes()?;
-    Ok(all.filter(|all| all.hosts.len() == expected && place(all, name).is_some()))
+    Ok(all_groups(groups).filter(|all| all.hosts.len() == expected && place(all, name).is_some()))
 }
 
-/// All groups of a heterogeneous job, if their numbering is the one that gives this node its id.
-fn het_nodes(step: &Step, id: usize, name: &str) -> Result<Option<Nodes>> {
-    Ok(step.het_nodes()?.filter(|nodes| nodes.hosts.nth(id).as_deref() == Some(name)))
+fn all_groups(groups: &[Nodes]) -> Option<Nodes> {
+    Nodes::join(&groups.iter().collect::<Vec<_>>())
 }
 
 fn place(nodes: &Nodes, name: &str) -> Option<usize> {

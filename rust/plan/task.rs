@@ -68,7 +68,7 @@ pub fn task(settings: &Settings, given: Given<'_>, step: &Step, launched: &Launc
     let inside = step.is_inside();
     let in_step = |value: Result<Option<usize>>| if inside { value } else { Ok(None) };
     let counts = if inside { step.tasks_per_node()? } else { None };
-    let local_size = counts.as_ref().and_then(|counts| counts.on_node(identity.rank?));
+    let local_size = counts.as_ref().and_then(|counts| counts.on_node(identity.counted_place(identity.rank?)?));
     Ok(Task {
         port: found.port,
         addresses: found.addresses,
@@ -225,7 +225,10 @@ impl Place<'_> {
         else {
             return Ok(None);
         };
-        Ok(counted(&counts, node, local, host, self.identity.nnodes())
+        let (Some(place), Some(first)) = (self.identity.counted_place(node), self.identity.counted_place(host)) else {
+            return Ok(None);
+        };
+        Ok(counted(&counts, place, local, first, self.identity.nnodes())
             .map(|rank| Decision::new(rank, format!("the tasks counted node by node, from node {host}"))))
     }
 

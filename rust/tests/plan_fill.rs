@@ -182,6 +182,13 @@ fn interfaces_that_cannot_carry_traffic_are_never_chosen() {
         host.table.interfaces.push(Interface { running: false, ..ib0 });
     });
     assert_eq!(down.gloo(), vec![Some("eth0".to_owned()); 2]);
+    let down = World::new("a[01-02]", &["a01", "a02"], "a01i").each(|_, host| {
+        host.table.interfaces[2].up = false;
+        host.gateway = Some(host.table.interfaces[1].addresses[0].ip);
+    });
+    assert_eq!(down.addresses(), ["a01i", "10.10.0.2"]);
+    assert_eq!(down.plan(0).unwrap().warnings, ["ib0 of node a01, which has 10.20.0.1, is down"]);
+    assert_eq!(down.plan(1).unwrap().warnings, ["ib0 of node a02, which has 10.20.0.2, is down"]);
 }
 
 #[test]

@@ -153,6 +153,8 @@ fn the_users_local_address_is_kept_if_it_is_this_nodes() {
         world.error(0),
         "--local_addr=\"a02i\": no interface of node a01 has it; give each node its own, or leave the option out"
     );
+    world.options.local_address = Some("127.0.0.1".into());
+    assert_eq!(world.error(0), "--local_addr=\"127.0.0.1\": loopback cannot be reached from the other nodes");
     world.options.local_address = Some("ghost".into());
     assert!(world.error(0).starts_with("--local_addr=\"ghost\": cannot resolve it on node a01: "));
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Iterator
 
@@ -28,14 +29,18 @@ def owner_of(port: int) -> str:
     """Return the process that listens on ``port``, for people."""
     sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            links = {os.readlink(link) for link in (process / "fd").iterdir()}
-            name = (process / "comm").read_text().strip()
-        except OSError:
-            continue
-        if links & sockets:
-            return f"{ascii(name)[1:-1]} (pid {process.name})"
+        if sockets.intersection(_open_files(process)):
+            name = ascii((process / "comm").read_text().strip())[1:-1]
+            return f"{name} (pid {process.name})"
     return "a process of another user" if sockets else "an unknown process"
+
+
+def _open_files(process: Path) -> Iterator[str]:
+    """What the files of a process are; those of other users are not to be seen, and some vanish meanwhile."""
+    with suppress(OSError):
+        for link in (process / "fd").iterdir():
+            with suppress(OSError):
+                yield os.readlink(link)
 
 
 def _listeners(port: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ The nodes meet in the rendezvous store that torch has opened. The first node col
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 import time
@@ -16,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 from torchrun_jsc.errors import TorchrunJscError
 from torchrun_jsc.messages import show
 from torchrun_jsc.preflight.port import wildcard_socket
+from torchrun_jsc.settings import PREFLIGHT_TIMEOUT
 
 if TYPE_CHECKING:
     from torchrun_jsc._core import Plan
 
-#: Seconds for all nodes to come, and again for all of them to report.
-DEADLINE = 60.0
 #: Seconds that one attempt to connect may take.
 ATTEMPT = 5.0
 #: Attempts at a time.
@@ -114,8 +114,8 @@ def _name(plan: Plan, node: int) -> str:
 
 
 def _until(done: Callable[[], bool]) -> None:
-    """Wait for the other nodes, for a limited time."""
-    end = time.monotonic() + DEADLINE
+    """Wait for all nodes to come, or to report, for a limited time."""
+    end = time.monotonic() + PREFLIGHT_TIMEOUT.read(os.environ)
     while not done() and time.monotonic() < end:
         time.sleep(POLL)
 

@@ -60,7 +60,7 @@ impl Resolver for Host {
         if self.table.owner(target).is_some() {
             return Some(target);
         }
-        let via = self.table.interfaces.iter().filter(|i| i.up && i.running).flat_map(|i| &i.addresses);
+        let via = self.table.interfaces.iter().filter(|i| i.up).flat_map(|i| &i.addresses);
         let attached = via.clone().find(|address| address.network_contains(target)).map(|address| address.ip);
         attached.or(self.gateway.filter(|gateway| gateway.is_ipv4() == target.is_ipv4()))
     }
