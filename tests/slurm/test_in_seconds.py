@@ -1,0 +1,180 @@
+"""A run that cannot work says why, long before torch gives up."""
+
+import json
+import re
+import sys
+import time
+from typing import List
+
+import pytest
+
+from slurm.jobs import command, train
+from slurm.lab import Cluster, Run
+
+WARNING = "torchrun_jsc: warning: "
+
+
+def said(run: Run) -> List[str]:
+    """The lines that are ours, without the number of the task."""
+    return re.findall(r"^(?:\d: )?(torchrun_jsc: .*)$", run.stderr, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "reason"),
+    [
+        pytest.param("ghost:29500", "cannot resolve it on node jwb0001: ", id="row20-no-such-name"),
+        pytest.param("localhost:29500", "loopback cannot be reached from the other nodes", id="row21-loopback"),
+        pytest.param("127.0.0.1:29500", "loopback cannot be reached from the other nodes", id="row21-address"),
+    ],
+)
+def test_at_once(cluster: Cluster, endpoint: str, reason: str) -> None:
+    start = time.monotonic()
+    run = cluster.srun(command(endpoint))
+    assert time.monotonic() - start < 20, str(run)
+    assert run.code == 2, str(run)
+    lines = said(run)
+    assert len(lines) == 2, str(run)
+    assert lines[0].startswith('torchrun_jsc: error: --rdzv_endpoint="{}"'.format(endpoint.replace("ghost:29500", "ghost")))
+    assert any(reason in line for line in lines), str(run)
+
+
+def test_a_local_address_that_no_interface_has(cluster: Cluster) -> None:
+    run = cluster.srun(command(more=["--local-addr=10.20.0.1"]), options=["--kill-on-bad-exit"])
+    assert run.code != 0, str(run)
+    line = 'torchrun_jsc: error: --local_addr="10.20.0.1": no interface of node jwb0002 has it'
+    assert [said.startswith(line) for said in run.errors(1)] == [True], str(run)
+
+
+def test_one_launcher_a_task_instead_of_a_node(cluster: Cluster) -> None:
+    conf = ["--rdzv-conf=join_timeout=5,read_timeout=5"]
+    run = cluster.srun(command(more=conf), options=["--ntasks-per-node=2"], timeout=120)
+    line = "4 launchers on 2 nodes for --nnodes=2: start one a node, with --ntasks-per-node=1"
+    assert said(run).count(WARNING + line) == 1, str(run)
+
+
+def test_more_nodes_than_the_step_has(cluster: Cluster) -> None:
+    run = cluster.srun(command(nodes=3, more=["--rdzv-conf=join_timeout=5"]), nodes=2, timeout=120)
+    assert run.code != 0, str(run)
+    line = "--nnodes=3, but the step has 2 tasks on 2 nodes: it will wait"
+    assert said(run).count(WARNING + line) == 1, str(run)
+
+
+def test_node_ids_that_are_0_everywhere(cluster: Cluster) -> None:
+    run = cluster.srun(["env", "SLURM_NODEID=0", *command("jwb0001i")])
+    assert run.code == 0, str(run)
+    line = "SLURM_NODEID=0 contradicts SLURM_STEP_NODELIST, where jwb0002 is number 1; taking 1"
+    assert said(run) == [WARNING + line], str(run)
+
+
+def test_nobody_hosts(cluster: Cluster) -> None:
+    """Who cannot reach the store says so after 15 seconds; torch waits for a minute."""
+    run = cluster.srun(command(more=["--rdzv-conf=is_host=0,read_timeout=18"]), timeout=120)
+    assert run.code == 1, str(run)
+    for task, node, source in ((0, "jwb0001", "10.20.0.1"), (1, "jwb0002", "10.20.0.2")):
+        line = (
+            "node {} still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) from {} on ib0: connection refused; "
+            "jwb0001 should host it; this node does not: by --rdzv_conf"
+        ).format(node, source)
+        assert WARNING + line in run.errors(task), str(run)
+
+
+@pytest.mark.cluster(IB_DOWN="jwb0002")
+def test_a_closed_network(cluster: Cluster) -> None:
+    run = cluster.srun(command(more=["--rdzv-conf=read_timeout=18,join_timeout=20"]), timeout=120)
+    assert run.code == 1, str(run)
+    text = "\n".join(run.errors(1))
+    assert WARNING + "no route from node jwb0002 to the endpoint jwb0001i:29500; its interfaces are eth0" in text
+    assert WARNING + "ib0 of node jwb0002, which has 10.20.0.2, is down" in text
+    assert "node jwb0002 still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) without a route: " in text, str(run)
+
+
+def test_a_taken_port(cluster: Cluster) -> None:
+    take = (
+        "import os, socket, sys\n"
+        "taken = socket.socket(socket.AF_INET6)\n"
+        "taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)\n"
+        "if os.environ['SLURM_NODEID'] == '0':\n"
+        "    taken.bind(('', 29500)); taken.listen(); os.set_inheritable(taken.fileno(), True)\n"
+        "os.execvp(sys.argv[1], sys.argv[1:])\n"
+    )
+    run = cluster.srun([sys.executable, "-c", take, *command(more=["--rdzv-conf=read_timeout=5"])], timeout=120)
+    assert run.code == 1, str(run)
+    pattern = r"port 29500 of the endpoint jwb0001i:29500 is taken on node jwb0001 by \S+ \(pid \d+\)"
+    assert re.search(pattern, "\n".join(run.errors(0))), str(run)
+
+
+@pytest.mark.parametrize("preflight", ["on", "off"])
+def test_a_working_run_is_told_nothing(cluster: Cluster, preflight: str) -> None:
+    job = train(cluster, command(), env={"TORCHRUN_JSC_PREFLIGHT": preflight})
+    assert said(job.run) == []
+
+
+def test_strict_preflight(cluster: Cluster) -> None:
+    job = train(cluster, command(nodes=3), nodes=3, env={"TORCHRUN_JSC_PREFLIGHT": "strict"})
+    assert said(job.run) == ["torchrun_jsc: preflight: all 3 nodes reach one another"]
+
+
+def test_strict_preflight_names_the_pairs(cluster: Cluster) -> None:
+    """The third node publishes its address on the closed network, so nobody reaches it."""
+    closed = 'test "$SLURM_NODEID" != 2 || set -- "$1" --local-addr=10.10.0.3 "${@:2}"; exec "$@"'
+    run = cluster.srun(
+        ["bash", "-c", closed, "-", *command(nodes=3)],
+        nodes=3,
+        env={"TORCHRUN_JSC_PREFLIGHT": "strict"},
+        timeout=120,
+    )
+    assert run.code == 2, str(run)
+    text = "\n".join(said(run))
+    for node in ("jwb0001", "jwb0002"):
+        assert "preflight: node {} cannot reach jwb0003 (10.10.0.3): ".format(node) in text, str(run)
+    assert "torchrun_jsc: error: preflight: not all nodes reach one another; node jwb0001 says which" in text
+    assert run.stdout == "", str(run)
+
+
+def test_strict_preflight_names_who_never_came(cluster: Cluster) -> None:
+    absent = 'test "$SLURM_NODEID" != 2 || exit 0; exec "$@"'
+    run = cluster.srun(
+        ["sh", "-c", absent, "-", *command(nodes=3)],
+        nodes=3,
+        env={"TORCHRUN_JSC_PREFLIGHT": "strict", "TORCHRUN_JSC_PREFLIGHT_TIMEOUT": "5"},
+        timeout=120,
+    )
+    assert run.code == 2, str(run)
+    assert "torchrun_jsc: preflight: node jwb0003 never came" in said(run), str(run)
+
+
+def explained(run: Run) -> List[dict]:
+    decoder = json.JSONDecoder()
+    text, found = re.sub(r"^\d: ", "", run.stdout, flags=re.MULTILINE), []
+    while "{" in text:
+        value, end = decoder.raw_decode(text[text.index("{") :])
+        found.append(value)
+        text = text[text.index("{") + end :]
+    return found
+
+
+def test_row105_explain_says_what_the_run_then_does(cluster: Cluster) -> None:
+    plans = []
+    arguments = ["--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", "--rdzv-endpoint=jwb0002i:29500"]
+    for node in (0, 1):
+        only = 'test "$SLURM_NODEID" = {} || exit 0; exec "$@"'.format(node)
+        run = cluster.srun(["sh", "-c", only, "-", sys.executable, "-m", "torchrun_jsc.explain", "--json", *arguments])
+        assert run.code == 0, str(run)
+        plans += explained(run)
+    assert [plan["node"] for plan in plans] == ["jwb0001", "jwb0002"]
+    assert [plan["is_host"] for plan in plans] == [False, True]
+    job = train(cluster, command("jwb0002i:29500"))
+    assert job.master == plans[0]["local_address"] == "jwb0001i"
+    assert [rank["node"] for rank in job.ranks] == [node["name"] for node in plans[0]["nodes"][:2]]
+    assert {rank["GLOO_SOCKET_IFNAME"] for rank in job.ranks} == {"ib0"}
+
+
+def test_explain_is_one_line_a_node_and_a_table_from_the_first(cluster: Cluster) -> None:
+    run = cluster.srun([sys.executable, "-m", "torchrun_jsc.explain", "--nnodes=auto"], nodes=3)
+    assert run.code == 0, str(run)
+    by_task = [[line[3:] for line in run.stdout.splitlines() if line.startswith("{}: ".format(task))] for task in range(3)]
+    assert [len(lines) for lines in by_task[1:]] == [1, 1], str(run)
+    assert by_task[0][0].startswith("node jwb0001 (0 of 3): hosts ("), str(run)
+    assert by_task[2][0].startswith("node jwb0003 (2 of 3): does not host ("), str(run)
+    assert any(re.match(r"1 +jwb0002 +jwb0002i +10\.20\.0\.2", line) for line in by_task[0]), str(run)
+    assert any(line.startswith("filled in: --rdzv_endpoint=jwb0001i:") for line in by_task[0]), str(run)

@@ -1,0 +1,161 @@
+"""Ranks follow the nodes of the step, also where their names sort otherwise and when nodes come and go."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Callable, Dict, List
+
+import pytest
+
+from slurm.jobs import command, train
+from slurm.lab import CLUSTER, HERE, TORCHRUN_JSC, Cluster
+
+ELASTIC = str(HERE / "elastic.py")
+
+unsorted_names = pytest.mark.cluster(NODES="n9 n10 n11")
+
+
+def places(ranks: List[dict]) -> Dict[str, str]:
+    return {rank["node"]: rank["GROUP_RANK"] for rank in ranks}
+
+
+@unsorted_names
+@pytest.mark.parametrize("endpoint", ["n9i:29500", "10.20.0.1", "n10i"])
+def test_row12_names_that_do_not_sort(cluster: Cluster, endpoint: str) -> None:
+    job = train(cluster, command(endpoint, nodes=3), nodes=3)
+    assert places(job.ranks) == {"n9": "0", "n10": "1", "n11": "2"}
+    assert job.master == {"n10i": "n9i"}.get(endpoint, endpoint.partition(":")[0])
+
+
+@unsorted_names
+def test_torchs_own_order(cluster: Cluster) -> None:
+    job = train(cluster, command("n9i", nodes=3), nodes=3, env={"TORCHRUN_JSC_RANK_ORDER": "torch"})
+    assert places(job.ranks) == {"n10": "0", "n11": "1", "n9": "2"}
+    assert job.master == "n10i"
+
+
+@unsorted_names
+def test_several_agents_on_a_node(cluster: Cluster) -> None:
+    run = cluster.srun(command("n9i", nodes=4), options=["--ntasks-per-node=2", "--distribution=block"])
+    assert run.code == 0, str(run)
+    assert [rank["node"] for rank in run.ranks()] == ["n9", "n9", "n10", "n10"], str(run)
+
+
+@pytest.mark.cluster(NODES="z1 a2")
+def test_the_steps_order_is_not_that_of_names(cluster: Cluster) -> None:
+    run = cluster.srun(command("z1i", nodes=2))
+    assert run.code == 0, str(run)
+    expected = cluster.srun(["sh", "-c", "echo $SLURM_NODEID $SLURMD_NODENAME"]).stdout
+    for rank in run.ranks():
+        assert "{} {}\n".format(rank["GROUP_RANK"], rank["node"]) in expected, str(run)
+
+
+@unsorted_names
+def test_row08_a_node_rank_that_is_not_used_is_reported(cluster: Cluster) -> None:
+    turned = ["sh", "-c", 'exec "$0" --node-rank=$((1 - SLURM_NODEID)) "$@"', *command("n9i")]
+    run = cluster.srun(turned)
+    assert run.code == 0, str(run)
+    assert places(run.ranks()) == {"n9": "0", "n10": "1"}
+    for task, node in enumerate(["n9", "n10"]):
+        line = "--node_rank={} is not used by the c10d backend: node {} is number {}".format(1 - task, node, task)
+        assert "torchrun_jsc: warning: " + line in run.errors(task), str(run)
+
+
+class Elastic:
+    """An elastic job of two to three nodes that trains until it is told to stop."""
+
+    def __init__(self, cluster: Cluster, directory: Path, late: str) -> None:
+        self._stop = directory / "stop"
+        self._come = directory / "come"
+        self._out = directory / "out"
+        self._cluster = cluster
+        wait = 'test "$SLURMD_NODENAME" != {} || until test -e {}; do sleep 0.2; done; exec "$@"'
+        launch = [
+            TORCHRUN_JSC,
+            *("--nnodes=2:3", "--nproc-per-node=1", "--max-restarts=3", "--rdzv-backend=c10d", "--rdzv-id=e"),
+            *("--rdzv-endpoint=n10i:29600", "--rdzv-conf=last_call_timeout=1", ELASTIC, str(self._stop)),
+        ]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "PET_"))}
+        with self._out.open("w") as out:
+            self._process = subprocess.Popen(
+                [CLUSTER, "head", "srun", "--nodes=3", "sh", "-c", wait.format(late, self._come), "-", *launch],
+                env={**clean, **cluster.env, "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+
+    def starts(self) -> List[dict]:
+        """What the workers said when they started, one after the other."""
+        lines = [line for line in self._out.read_text(errors="replace").splitlines() if line.startswith('{"node"')]
+        return [json.loads(line) for line in lines]
+
+    def until(self, done: Callable[[List[dict]], bool]) -> List[dict]:
+        end = time.monotonic() + 90
+        while not done(self.starts()):
+            assert self._process.poll() is None, self._out.read_text(errors="replace")
+            assert time.monotonic() < end, self._out.read_text(errors="replace")
+            time.sleep(0.1)
+        return self.starts()
+
+    def come(self) -> None:
+        self._come.touch()
+
+    def kill(self, start: dict) -> None:
+        self._cluster.head(["kill", "-9", *map(str, start["pids"])])
+
+    def stop(self) -> int:
+        self._stop.touch()
+        try:
+            return self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise
+
+
+def in_round(starts: List[dict], world: int) -> Dict[str, dict]:
+    return {start["node"]: start for start in starts if start["WORLD_SIZE"] == str(world)}
+
+
+@unsorted_names
+def test_a_node_that_joins_takes_its_place(cluster: Cluster, tmp_path: Path) -> None:
+    job = Elastic(cluster, tmp_path, late="n9")
+    first = in_round(job.until(lambda starts: len(starts) == 2), 2)
+    assert places(list(first.values())) == {"n10": "0", "n11": "1"}
+    job.come()
+    second = in_round(job.until(lambda starts: len(in_round(starts, 3)) == 3), 3)
+    assert places(list(second.values())) == {"n9": "0", "n10": "1", "n11": "2"}
+    # Also on those that knew another one.
+    assert {start["MASTER_ADDR"] for start in second.values()} == {"n9i"}
+    assert job.stop() == 0
+
+
+@unsorted_names
+def test_the_others_move_up_when_an_agent_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    job = Elastic(cluster, tmp_path, late="none")
+    first = in_round(job.until(lambda starts: len(in_round(starts, 3)) == 3), 3)
+    assert places(list(first.values())) == {"n9": "0", "n10": "1", "n11": "2"}
+    job.kill(first["n9"])
+    second = in_round(job.until(lambda starts: len(in_round(starts, 2)) == 2), 2)
+    assert places(list(second.values())) == {"n10": "0", "n11": "1"}
+    assert {start["MASTER_ADDR"] for start in second.values()} == {"n10i"}
+    # srun's status is that of the killed agent.
+    assert job.stop() == 137
+
+
+@unsorted_names
+def test_ranks_stay_after_a_worker_restarts(cluster: Cluster, tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    script = tmp_path / "dies_once.py"
+    script.write_text(
+        "import os, pathlib, runpy, socket\n"
+        "if os.environ['RANK'] == '1' and os.environ['TORCHELASTIC_RESTART_COUNT'] == '0':\n"
+        "    pathlib.Path({!r}).touch()\n"
+        "    raise SystemExit(3)\n"
+        "runpy.run_path({!r}, run_name='__main__')\n".format(str(once), str(HERE / "worker.py"))
+    )
+    job = train(cluster, command("n9i", nodes=3, more=["--max-restarts=1"], worker=str(script)), nodes=3)
+    assert once.exists()
+    assert places(job.ranks) == {"n9": "0", "n10": "1", "n11": "2"}
