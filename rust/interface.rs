@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
-use nix::sys::socket::{AddressFamily, SockaddrLike, SockaddrStorage};
+use nix::sys::socket::{LinkAddr, SockaddrStorage};
 
 pub use filter::Filter;
 
@@ -62,9 +62,7 @@ pub struct Interface {
     pub running: bool,
     /// Is a loopback interface.
     pub loopback: bool,
-    /// Is enslaved to a bond, which has the address in its place.
-    pub enslaved: bool,
-    /// ARPHRD type; [`INFINIBAND`] for IP over InfiniBand.
+    /// ARPHRD type; [`INFINIBAND`] for IP over InfiniBand; 0 where the system does not say it.
     pub link_type: u16,
     /// Addresses in the kernel's order.
     pub addresses: Vec<Address>,
@@ -112,19 +110,12 @@ impl Table {
         for entry in getifaddrs()? {
             let interface = table.entry(&entry.interface_name, entry.flags);
             let Some(address) = entry.address else { continue };
-            match address.family() {
-                Some(AddressFamily::Packet) => {
-                    if let Some(link) = address.as_link_addr() {
-                        interface.index = u32::try_from(link.ifindex()).unwrap_or(0);
-                        interface.link_type = link.hatype();
-                    }
-                }
-                _ => {
-                    if let Some(ip) = ip_of(&address) {
-                        let prefix = entry.netmask.as_ref().and_then(ip_of).map_or(host_prefix(ip), prefix_of);
-                        interface.addresses.push(Address { ip, prefix });
-                    }
-                }
+            if let Some(link) = address.as_link_addr() {
+                interface.index = u32::try_from(link.ifindex()).unwrap_or(0);
+                interface.link_type = link_type(link);
+            } else if let Some(ip) = ip_of(&address) {
+                let prefix = entry.netmask.as_ref().and_then(ip_of).map_or(host_prefix(ip), prefix_of);
+                interface.addresses.push(Address { ip, prefix });
             }
         }
         Ok(table)
@@ -137,7 +128,6 @@ impl Table {
                 up: flags.contains(InterfaceFlags::IFF_UP),
                 running: flags.contains(InterfaceFlags::IFF_RUNNING),
                 loopback: flags.contains(InterfaceFlags::IFF_LOOPBACK),
-                enslaved: flags.contains(InterfaceFlags::IFF_SLAVE),
                 ..Interface::default()
             });
             self.interfaces.len() - 1
@@ -191,6 +181,17 @@ pub fn is_global(ip: IpAddr) -> bool {
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
     !(ip.is_loopback() || ip.is_unspecified() || link_local)
+}
+
+#[cfg(target_os = "linux")]
+fn link_type(link: &LinkAddr) -> u16 {
+    link.hatype()
+}
+
+/// Only Linux says it.
+#[cfg(not(target_os = "linux"))]
+fn link_type(_: &LinkAddr) -> u16 {
+    0
 }
 
 fn ip_of(address: &SockaddrStorage) -> Option<IpAddr> {

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyMapping;
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::hostlist::{self, Hostlist};
 use crate::interface::{Interface, LazyTable, Table};
@@ -482,12 +483,16 @@ impl PyInterface {
 }
 
 /// Read from a mapping by its `get`; an exception of it comes before the answer.
-fn from_mapping<T>(
-    environ: &Bound<'_, PyMapping>,
-    read: impl FnOnce(&dyn Fn(&str) -> Option<String>) -> T,
-) -> PyResult<T> {
+///
+/// Not a `PyMapping`: to check that it is one, `collections.abc` would be imported, which reads more files than all the
+/// rest of a call.
+fn from_mapping<T>(environ: &Bound<'_, PyAny>, read: impl FnOnce(&dyn Fn(&str) -> Option<String>) -> T) -> PyResult<T> {
     let failed = RefCell::new(None);
-    let get = |name: &str| match environ.call_method1("get", (name,)).and_then(|value| value.extract()) {
+    let item = |name: &str| match environ.cast_exact::<PyDict>() {
+        Ok(dict) => dict.get_item(name)?.map_or(Ok(None), |value| value.extract()),
+        Err(_) => environ.call_method1("get", (name,))?.extract(),
+    };
+    let get = |name: &str| match item(name) {
         Ok(value) => value,
         Err(error) => {
             failed.replace(Some(error));
@@ -498,12 +503,17 @@ fn from_mapping<T>(
     failed.into_inner().map_or(Ok(value), Err)
 }
 
-fn read_step(environ: &Bound<'_, PyMapping>) -> PyResult<Step> {
+fn read_step(environ: &Bound<'_, PyAny>) -> PyResult<Step> {
     from_mapping(environ, |get| Step::read(get))
 }
 
-/// The kernel's range of ephemeral ports.
+/// The kernel's range of ephemeral ports, read once: that takes as long as all the rest of a call.
 fn ephemeral_ports() -> Option<(u16, u16)> {
+    static RANGE: OnceLock<Option<(u16, u16)>> = OnceLock::new();
+    *RANGE.get_or_init(read_ephemeral_ports)
+}
+
+fn read_ephemeral_ports() -> Option<(u16, u16)> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
@@ -513,6 +523,7 @@ fn ephemeral_ports() -> Option<(u16, u16)> {
 fn on_this_node<T: Send>(
     py: Python<'_>,
     timeout: f64,
+    patient: bool,
     decide: impl Send + FnOnce(Node<'_>) -> crate::Result<T>,
 ) -> PyResult<T> {
     let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
@@ -525,7 +536,7 @@ fn on_this_node<T: Send>(
             signal.replace(caught);
             is_caught
         };
-        let resolver = SystemResolver::new(timeout, interrupted);
+        let resolver = SystemResolver::with_patience(timeout, patient, interrupted);
         let hostname = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
         let table = LazyTable::new(Box::new(|| Table::snapshot().unwrap_or_default()));
         let answer = decide(Node {
@@ -547,12 +558,14 @@ fn make_plan(
     py: Python<'_>,
     settings: SettingsMap,
     options: OptionsMap,
-    environ: &Bound<'_, PyMapping>,
+    environ: &Bound<'_, PyAny>,
     timeout: f64,
 ) -> PyResult<PyPlan> {
     let step = read_step(environ)?;
     let (settings, options) = (settings.into(), options.into());
-    on_this_node(py, timeout, |node| plan::plan(&settings, &options, &step, node)).map(PyPlan)
+    // Without Slurm nodes may be started one by one, and the host be known later than this one.
+    let patient = !step.is_allocated();
+    on_this_node(py, timeout, patient, |node| plan::plan(&settings, &options, &step, node)).map(PyPlan)
 }
 
 #[pyfunction]
@@ -563,7 +576,7 @@ fn resolve_endpoint(
     endpoint: Option<&str>,
     nodelist: Option<&str>,
     port: Option<u16>,
-    environ: &Bound<'_, PyMapping>,
+    environ: &Bound<'_, PyAny>,
     timeout: f64,
 ) -> PyResult<PyEndpoint> {
     let mut step = read_step(environ)?;
@@ -573,24 +586,24 @@ fn resolve_endpoint(
     let launched = from_mapping(environ, |get| Launched::read(get))??;
     let settings = settings.into();
     let given = Given { endpoint, port };
-    on_this_node(py, timeout, |node| plan::task(&settings, given, &step, &launched, node)).map(PyEndpoint)
+    on_this_node(py, timeout, false, |node| plan::task(&settings, given, &step, &launched, node)).map(PyEndpoint)
 }
 
 #[pyfunction]
-fn nodes_of_step(environ: &Bound<'_, PyMapping>) -> PyResult<Option<PyHostlist>> {
+fn nodes_of_step(environ: &Bound<'_, PyAny>) -> PyResult<Option<PyHostlist>> {
     Ok(read_step(environ)?.nodes()?.map(|nodes| PyHostlist(nodes.hosts)))
 }
 
 #[pyfunction]
 fn lookup(py: Python<'_>, host: &str, timeout: f64) -> PyResult<Vec<String>> {
-    let addresses = on_this_node(py, timeout, |node| Ok(node.resolver.lookup(host).unwrap_or_default()))?;
+    let addresses = on_this_node(py, timeout, false, |node| Ok(node.resolver.lookup(host).unwrap_or_default()))?;
     Ok(addresses.iter().map(IpAddr::to_string).collect())
 }
 
 #[pyfunction]
 fn route_to(py: Python<'_>, address: &str) -> PyResult<(Option<String>, Option<String>)> {
     let Ok(target) = address.parse() else { return Ok((None, None)) };
-    on_this_node(py, 0.0, |node| {
+    on_this_node(py, 0.0, false, |node| {
         let source = node.resolver.source_to(target);
         let interface = source.and_then(|source| node.table.owner(source)).map(|interface| interface.name.clone());
         Ok((source.map(|source| source.to_string()), interface))
@@ -598,8 +611,12 @@ fn route_to(py: Python<'_>, address: &str) -> PyResult<(Option<String>, Option<S
 }
 
 #[pyfunction]
-fn expand_hostlist(expression: &str) -> PyResult<Vec<String>> {
-    Ok(Hostlist::parse(expression)?.expand(hostlist::MAX_EXPANDED)?)
+fn expand_hostlist<'py>(py: Python<'py>, expression: &str) -> PyResult<Bound<'py, PyList>> {
+    let hosts = Hostlist::parse(expression)?;
+    // Each name goes straight into Python's string.
+    let mut names = Vec::with_capacity(hosts.len().min(hostlist::MAX_EXPANDED));
+    hosts.for_each(hostlist::MAX_EXPANDED, |name| names.push(PyString::new(py, name)))?;
+    PyList::new(py, names)
 }
 
 #[pyfunction]

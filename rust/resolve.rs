@@ -5,6 +5,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How long a patient resolver waits before it asks again.
+const RETRY: Duration = Duration::from_millis(250);
+
 /// How often a waiting look-up asks whether the user has interrupted the program.
 const INTERRUPT_POLL: Duration = Duration::from_millis(50);
 
@@ -25,6 +28,7 @@ pub trait Resolver {
 /// All look-ups of one resolver share one deadline. A look-up that is still running then is left behind on its thread:
 /// getaddrinfo(3) cannot be cancelled.
 pub struct SystemResolver<F> {
+    patient: bool,
     timeout: Duration,
     deadline: Instant,
     interrupted: F,
@@ -34,9 +38,15 @@ impl<F: Fn() -> bool> SystemResolver<F> {
     /// A resolver whose look-ups together take at most `timeout`. `interrupted` is asked from time to time whether to
     /// stop waiting.
     pub fn new(timeout: Duration, interrupted: F) -> Self {
+        Self::with_patience(timeout, false, interrupted)
+    }
+
+    /// Such a resolver, which with `patient` asks again until the deadline where a name is not known: where nodes are
+    /// started one by one, the host's name may come later than this node.
+    pub fn with_patience(timeout: Duration, patient: bool, interrupted: F) -> Self {
         let now = Instant::now();
         let deadline = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
-        Self { timeout, deadline, interrupted }
+        Self { patient, timeout, deadline, interrupted }
     }
 }
 
@@ -45,6 +55,28 @@ impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
         if let Ok(ip) = host.parse() {
             return Ok(vec![ip]);
         }
+        loop {
+            let answer = self.ask(host);
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if answer.is_ok() || !self.patient || left.is_zero() || (self.interrupted)() {
+                return answer;
+            }
+            thread::sleep(left.min(RETRY));
+        }
+    }
+
+    fn source_to(&self, target: IpAddr) -> Option<IpAddr> {
+        // connect(2) on a UDP socket sends nothing; it only looks up the route.
+        let any: IpAddr = if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+        socket.connect(SocketAddr::new(target, 9)).ok()?;
+        socket.local_addr().ok().map(|address| address.ip())
+    }
+}
+
+impl<F: Fn() -> bool> SystemResolver<F> {
+    /// One question to the system, until the deadline.
+    fn ask(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         let (sender, receiver) = mpsc::channel();
         let name = host.to_owned();
         thread::Builder::new()
@@ -66,14 +98,6 @@ impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-    }
-
-    fn source_to(&self, target: IpAddr) -> Option<IpAddr> {
-        // connect(2) on a UDP socket sends nothing; it only looks up the route.
-        let any: IpAddr = if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
-        socket.connect(SocketAddr::new(target, 9)).ok()?;
-        socket.local_addr().ok().map(|address| address.ip())
     }
 }
 
@@ -121,6 +145,17 @@ mod tests {
     fn a_name_that_is_none_says_so() {
         let answer = resolver().lookup("no such name").unwrap_err();
         assert!(!answer.is_empty() && !answer.contains("failed to lookup"), "{answer}");
+    }
+
+    #[test]
+    fn patience_ends_at_the_deadline() {
+        let start = Instant::now();
+        let timeout = Duration::from_millis(600);
+        let resolver = SystemResolver::with_patience(timeout, true, || false);
+        assert!(resolver.lookup("no such name").is_err());
+        assert!(start.elapsed() >= timeout, "{:?}", start.elapsed());
+        let hasty = SystemResolver::with_patience(timeout, true, || true);
+        assert!(hasty.lookup("no such name").is_err());
     }
 
     #[test]

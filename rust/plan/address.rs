@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use crate::interface::{self, Interface};
+use crate::interface::{self, Interface, LazyTable};
 use crate::{Error, Result};
 
 use super::host::Host;
-use super::{Context, Decision};
+use super::{Context, Decision, Settings};
 
 /// This node's own address and the interface that carries it.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ impl Local {
 /// The user's address; on the host node the endpoint's host as written; elsewhere this node's name in the endpoint's
 /// form; else the source address of the route to the endpoint.
 pub(super) fn decide(context: &Context<'_>, host: &Host) -> Result<Local> {
-    check_interface_setting(context)?;
+    check_interface_setting(context.settings, context.node.table, &context.identity.name)?;
     if let Some(given) = context.options.local_address.as_deref() {
         return given_address(context, given);
     }
@@ -55,16 +55,16 @@ fn unusable(context: &Context<'_>, ip: IpAddr, interface: &Interface) -> Option<
 }
 
 /// `TORCHRUN_JSC_INTERFACE` must match something here.
-fn check_interface_setting(context: &Context<'_>) -> Result<()> {
-    let Some(filter) = context.settings.filter() else { return Ok(()) };
-    let usable = context.node.table.usable_names();
+pub(super) fn check_interface_setting(settings: &Settings, table: &LazyTable, node: &str) -> Result<()> {
+    let Some(filter) = settings.filter() else { return Ok(()) };
+    let usable = table.usable_names();
     if usable.iter().any(|name| filter.allows(name)) {
         return Ok(());
     }
     Err(Error::Setting {
         name: "TORCHRUN_JSC_INTERFACE".into(),
         value: filter.text().to_owned(),
-        reason: format!("no usable interface of {} matches; there are {}", context.identity.name, usable.join(", ")),
+        reason: format!("no usable interface of {node} matches; there are {}", usable.join(", ")),
     })
 }
 

@@ -60,8 +60,9 @@ impl Derive<'_> {
         }
         let (names, mut answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
         answers.dedup();
+        let by_template = !self.settings.host_templates.is_empty();
         Err(Error::Resolve {
-            name: nodes.variable.clone(),
+            name: if by_template { "TORCHRUN_JSC_HOST_TEMPLATE".into() } else { nodes.variable.clone() },
             host: names.join(","),
             node: self.identity.name.clone(),
             answer: answers.join("; "),

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use super::derive::Derive;
 use super::identity::{self, Identity};
 use super::template::Template;
-use super::{names, Decision, Node, Settings};
+use super::{address, names, Decision, Node, Settings};
 
 /// Where the store is, and the place of this task among the others. What Slurm does not say is `None`.
 #[derive(Debug, Clone)]
@@ -60,6 +60,7 @@ pub fn task(settings: &Settings, given: Given<'_>, step: &Step, launched: &Launc
     if let Some(rank) = settings.node_rank.or(launched.group_rank) {
         identity.rank = Some(rank);
     }
+    address::check_interface_setting(settings, node.table, &identity.name)?;
     let place = Place { settings, given, step, launched, node, identity: &identity };
     let found = place.endpoint()?;
     let rank = place.rank()?;

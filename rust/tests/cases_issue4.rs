@@ -440,7 +440,7 @@ fn row102_several_fast_interfaces_given_for_nccl() {
 #[test]
 fn row103_the_bond_and_not_its_members() {
     let world = World::new("a[01-02]", &["a01", "a02"], "10.91.2.1:29500").each(|k, host| {
-        let member = |name: &str| Interface { enslaved: true, ..interface(name) };
+        let member = |name: &str| interface(name);
         host.table.interfaces = vec![
             interface("lo 127.0.0.1/8"),
             member("ens8f0np0"),
