@@ -20,6 +20,9 @@ use crate::resolve::SystemResolver;
 use crate::slurm::Step;
 use crate::Error;
 
+/// How long the look-up may take that an endpoint's interface needs where its name is on loopback.
+const INTERFACE_DEADLINE: Duration = Duration::from_secs(10);
+
 /// The compiled part of the package.
 #[pymodule(gil_used = false)]
 mod _core {
@@ -304,7 +307,7 @@ impl PyEndpoint {
     #[getter]
     fn interface(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| {
-            let resolver = SystemResolver::new(Duration::ZERO, || false);
+            let resolver = SystemResolver::new(INTERFACE_DEADLINE, || false);
             Table::snapshot().ok().and_then(|table| self.0.interface(&table, &resolver))
         })
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from torchrun_jsc.errors import TorchrunJscError
+from torchrun_jsc.messages import warn_once_a_node
 
 
 def apply_fixes(strict: bool = True) -> bool:
@@ -21,24 +21,17 @@ def apply_fixes(strict: bool = True) -> bool:
     # Late, so that a script that only asks for its endpoint does not pay for reading metadata and versions.
     from torchrun_jsc import patches
     from torchrun_jsc.settings import PREFER_OLD_SOLUTION
-    from torchrun_jsc.torch_version import OLDEST, UNTRIED, release_of, torch_version
+    from torchrun_jsc.torch_version import UNTRIED, release_of, supported_version
 
     try:
-        torch = torch_version()
-        if release_of(torch) < OLDEST:
-            raise TorchrunJscError(
-                f"PyTorch {torch} has no torchrun API, which torchrun_jsc is made for: {OLDEST} is the first that has"
-            )
+        torch = supported_version()
     except TorchrunJscError:
         if strict:
             raise
         return False
     old_solution: bool = PREFER_OLD_SOLUTION.read(os.environ)
     if release_of(torch) >= UNTRIED:
-        solution = "the functions of its predecessors" if old_solution else "--local_addr as in its predecessors"
-        print(
-            f"torchrun_jsc: warning: PyTorch {torch} is newer than this version of torchrun_jsc knows; using {solution}",
-            file=sys.stderr,
-        )
+        solution = "torch's functions" if old_solution else "--local_addr"
+        warn_once_a_node([f"PyTorch {torch} is newer than torchrun_jsc knows; using {solution} as in its predecessors"])
     patches.apply(torch, old_solution=old_solution)
     return True

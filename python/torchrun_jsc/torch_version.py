@@ -30,6 +30,19 @@ def torch_version() -> Version:
         raise TorchrunJscError(f"cannot read the version of PyTorch: {text!r}") from None
 
 
+def supported_version() -> Version:
+    """Return the version of torch that is installed.
+
+    :raises TorchrunJscError: as :func:`torch_version`, and where it is too old.
+    """
+    torch = torch_version()
+    if release_of(torch) < OLDEST:
+        raise TorchrunJscError(
+            f"PyTorch {torch} has no torchrun API, which torchrun_jsc is made for: {OLDEST} is the first that has"
+        )
+    return torch
+
+
 def release_of(torch: Version) -> Version:
     """Return the release that a build leads to: 2.6.0 for ``2.6.0a0``."""
     return Version(torch.base_version)

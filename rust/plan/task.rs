@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use super::derive::Derive;
 use super::identity::{self, Identity};
 use super::template::Template;
-use super::{address, names, Decision, Node, Settings};
+use super::{address, names, Decision, Form, Node, Settings};
 
 /// Where the store is, and the place of this task among the others. What Slurm does not say is `None`.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Task {
     pub addresses: Vec<IpAddr>,
     /// The node that hosts the store, where its name is known.
     pub host_node: Option<String>,
+    /// How the endpoint's host is made of that name.
+    pub form: Option<Form>,
     /// This node.
     pub identity: Identity,
     /// The number of nodes.
@@ -74,6 +76,7 @@ pub fn task(settings: &Settings, given: Given<'_>, step: &Step, launched: &Launc
         port: found.port,
         addresses: found.addresses,
         host_node: found.node,
+        form: found.form,
         nnodes: launched.group_world_size.or(identity.nnodes()),
         world_size: launched.world_size.map_or_else(|| in_step(step.tasks()), |size| Ok(Some(size)))?,
         local_rank: launched.local_rank.map_or_else(|| in_step(step.local_id()), |rank| Ok(Some(rank)))?,
@@ -92,12 +95,21 @@ impl Task {
         self.addresses.iter().copied().find(|&ip| interface::is_global(ip)).or(self.addresses.first().copied())
     }
 
-    /// The interface of this node that has the endpoint's address or is on the route to it.
+    /// The interface of this node that has the endpoint's address or is on the route to it. Where the endpoint's host is
+    /// on loopback here (`127.0.1.1`), the one on the way to another node of the step.
     #[must_use]
     pub fn interface(&self, table: &Table, resolver: &dyn Resolver) -> Option<String> {
         let own = self.addresses.iter().find_map(|&ip| table.proof_of_self(ip));
-        let route = || table.proof_of_self(resolver.source_to(self.address()?)?);
-        own.or_else(route).map(|interface| interface.name.clone())
+        let on_route = |ip| table.proof_of_self(resolver.source_to(ip)?);
+        let route = || on_route(self.address()?);
+        let way_out = || self.addresses_of_a_peer(resolver)?.into_iter().find_map(on_route);
+        own.or_else(route).or_else(way_out).map(|interface| interface.name.clone())
+    }
+
+    fn addresses_of_a_peer(&self, resolver: &dyn Resolver) -> Option<Vec<IpAddr>> {
+        let nodes = &self.identity.nodes.as_ref()?.hosts;
+        let peer = nodes.nth((self.identity.rank? + 1) % nodes.len())?;
+        resolver.lookup(&self.form.as_ref()?.apply(&peer)).ok()
     }
 }
 
@@ -107,6 +119,7 @@ struct Found {
     port: u16,
     addresses: Vec<IpAddr>,
     node: Option<String>,
+    form: Option<Form>,
     /// The host node's place in the step.
     position: Option<usize>,
 }
@@ -142,13 +155,14 @@ impl Place<'_> {
         };
         endpoint.port = Some(port);
         let addresses = self.addresses(name, &endpoint)?;
-        let position = self.position(&endpoint)?;
+        let named = self.named(&endpoint)?;
         Ok(Found {
             endpoint: Decision::new(endpoint, format!("{name} as given; port {source}")),
             port,
             addresses,
-            node: position.and_then(|position| self.identity.nodes.as_ref()?.hosts.nth(position)),
-            position,
+            position: named.as_ref().map(|found| found.position),
+            form: named.as_ref().map(|found| found.form.clone()),
+            node: named.map(|found| found.node),
         })
     }
 
@@ -161,7 +175,8 @@ impl Place<'_> {
         let addresses = self.addresses(&nodes.variable, &endpoint)?;
         let reason = format!("{}; port {source}", host.reason);
         let node = nodes.hosts.nth(rank);
-        Ok(Found { endpoint: Decision::new(endpoint, reason), port, addresses, node, position: Some(rank) })
+        let form = self.named(&endpoint)?.map(|found| found.form);
+        Ok(Found { endpoint: Decision::new(endpoint, reason), port, addresses, node, form, position: Some(rank) })
     }
 
     fn nodes(&self) -> Result<&Nodes> {
@@ -201,11 +216,11 @@ impl Place<'_> {
         Ok(addresses)
     }
 
-    /// The place in the step of the node that the endpoint names.
-    fn position(&self, endpoint: &Endpoint) -> Result<Option<usize>> {
+    /// The node of the step that the endpoint names.
+    fn named(&self, endpoint: &Endpoint) -> Result<Option<names::Match>> {
         let Some(nodes) = &self.identity.nodes else { return Ok(None) };
         let templates = Template::of_site(&self.settings.host_templates, self.step.get("SYSTEMNAME"))?;
-        Ok(names::find(nodes, &endpoint.host, &templates, self.identity.domain()).map(|found| found.position))
+        Ok(names::find(nodes, &endpoint.host, &templates, self.identity.domain()))
     }
 
     /// `SLURM_PROCID`, or, where task 0 may not be on the host node, the tasks counted node by node from there.

@@ -88,6 +88,19 @@ fn row34_no_suffix_where_no_such_name_exists() {
 }
 
 #[test]
+fn row42_scripts_on_a_node_whose_own_name_is_on_loopback() {
+    let mut world = World::new("a[01-02]", &["a01", "a02"], "").each(|k, host| {
+        host.names.insert(format!("a0{}", k + 1), vec![ip("127.0.1.1")]);
+    });
+    world.settings.host_templates = vec!["{node}".into()];
+    for host in &world.hosts {
+        let found = decide(&world, host).unwrap();
+        assert_eq!(found.endpoint.value.host, "a01");
+        assert_eq!(found.interface(&host.table, host).as_deref(), Some("eth0"), "{}", host.hostname);
+    }
+}
+
+#[test]
 fn row54_a_step_on_one_group_of_a_heterogeneous_job() {
     let world = World::bare("g[5-6]", &["g5", "g6"])
         .setenv("SLURM_HET_SIZE", "2")

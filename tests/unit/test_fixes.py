@@ -1,11 +1,13 @@
 """`apply_fixes`: which torch is supported, and that every way to launch gets the fixes."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Iterator, List
+from typing import Any, Iterator
 
 import pytest
 
@@ -40,7 +42,7 @@ class Installed:
     """Let the metadata say that this torch is installed; no function is patched."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.applied: List[str] = []
+        self.applied: list[str] = []
         self._monkeypatch = monkeypatch
         monkeypatch.setattr(patches, "apply", lambda torch, **_: self.applied.append(str(torch)))
 
@@ -69,7 +71,9 @@ def test_torch_without_torchrun(version: str, installed: Installed, capfd: Any) 
         cli.main(["--standalone", "script.py"])
     assert exit_.value.code == 2
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith("torchrun_jsc: error: PyTorch {} has no torchrun API".format(version.split("+")[0]))
+    assert line.startswith(
+        "torchrun_jsc: error: PyTorch {} has no torchrun API".format(version.split("+", maxsplit=1)[0])
+    )
     assert not installed.applied
 
 
@@ -94,7 +98,7 @@ def test_supported(version: str, read: str, installed: Installed, capfd: Any) ->
 
 @pytest.mark.parametrize("version", ["3.0.0", "3.0.0a0+git1a2b", "3.0.0.dev20290101", "4.1"])
 @pytest.mark.parametrize(("old_solution", "says"), [("0", "--local_addr"), ("1", "functions")])
-def test_torch_3_is_tried_with_a_warning(
+def test_torch_3_is_tried_with_a_warning(  # noqa: PLR0917
     version: str, old_solution: str, says: str, installed: Installed, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     installed(version)
@@ -219,7 +223,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_to_launch(way: str, tmp_path: Path) -> None:
     address = own_address()
-    endpoint = "{}:29531".format(address)
+    endpoint = f"{address}:29531"
     worker = tmp_path / "worker.py"
     worker.write_text(WORKER)
     argv = ["--nnodes=1", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_endpoint=" + endpoint, "--rdzv_id=7"]
@@ -231,14 +235,14 @@ def test_ways_to_launch(way: str, tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-W", "ignore", str(program)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=100,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
-    assert "published {} True".format(address) in lines
+    assert f"published {address} True" in lines
     (seen,) = (json.loads(line) for line in lines if line.startswith("{"))
     # torchrun alone gives the machine's own name, apart from 2.5, which gives the endpoint.
     assert seen["MASTER_ADDR"] == address

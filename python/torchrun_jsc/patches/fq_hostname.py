@@ -1,4 +1,4 @@
-"""The name under which the agent of rank 0 publishes ``MASTER_ADDR`` (up to 2.3); later it is only told to event handlers.
+"""The name under which rank 0 publishes ``MASTER_ADDR``; since 2.4 it is only told to event handlers.
 
 https://github.com/pytorch/pytorch/blob/v2.3.1/torch/distributed/elastic/agent/server/api.py
 """

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+
+if TYPE_CHECKING:
+    from packaging.version import Version
 
 Function = Callable[..., Any]
 
@@ -59,7 +61,7 @@ class Place:
         setattr(self.parent, self.attribute, wrapped)
 
 
-class Missing(Exception):
+class Missing(Exception):  # noqa: N818 (an answer, not an error)
     """The target is not there."""
 
 

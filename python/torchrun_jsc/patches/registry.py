@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from packaging.version import Version
 
+from torchrun_jsc.messages import warn
 from torchrun_jsc.patches import (
     config_from_args,
     fq_hostname,
@@ -70,10 +70,7 @@ def apply(torch: Version, patches: tuple[Patch, ...] = PATCHES, *, old_solution:
     release = release_of(torch)
     for patch, reason in ((row.patch, row.reason) for row in rows):
         if patch.target not in _applied and patch.fits(release) and (old_solution or not patch.old_solution):
-            print(
-                f"torchrun_jsc: warning: {patch.name} is not applied to torch {torch}: {reason}; {patch.effect}",
-                file=sys.stderr,
-            )
+            warn(f"{patch.name} is not applied to torch {torch}: {reason}; {patch.effect}")
     if old_solution:
         _old_solution[:] = [patch for patch in patches if patch.old_solution and patch.fits(release)]
     return rows

@@ -42,15 +42,16 @@ def _wrap_next_rendezvous(original: Function) -> Function:
     def next_rendezvous(self: Any) -> Any:
         preflight.store_is_reached()
         plan = CURRENT.get()
-        if plan is not None and plan.untouched is None and not hasattr(self, _CHECKED):
-            setattr(self, _CHECKED, True)
-            preflight.before_workers(plan, self._store, self.settings.run_id)
+        if plan is not None and plan.untouched is None:
+            _forget_master(self)
+            if not hasattr(self, _CHECKED):
+                setattr(self, _CHECKED, True)
+                preflight.before_workers(plan, self._store, self.settings.run_id)
         if plan is None or plan.node_rank is None or plan.rank_order != "slurm":
             return original(self)
         place = plan.node_rank * _AGENTS + int(os.environ.get("SLURM_LOCALID") or 0)
         # One more, since a key that nobody has set counts as 0.
         self._store.set(_key(self.settings.run_id, self._this_node), str(place + 1))
-        _forget_master(self)
         token = _STORE.set(self._store)
         try:
             return original(self)
@@ -61,8 +62,10 @@ def _wrap_next_rendezvous(original: Function) -> Function:
 
 
 def _forget_master(handler: Any) -> None:
-    """Make torch ask again who rank 0 is: it remembers the first round's, and here a node that joins may become it.
+    """Make torch set up the workers' store anew in each round. It remembers the first round's.
 
+    A node that joins may become rank 0, and in a store that is used again a worker may find what its predecessor left:
+    https://github.com/pytorch/pytorch/issues/135712
     https://github.com/pytorch/pytorch/blob/v2.12.0/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py
     """
     if hasattr(handler, "_shared_tcp_store_server"):

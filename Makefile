@@ -1,0 +1,44 @@
+# `make` lists the targets. The work is in scripts/; every step is skipped where it is already done.
+
+# The interpreter for the virtual environment.
+PYTHON ?= python3
+# A release of torch, as in TORCH=2.6.0. Empty: the one that is there, else the newest.
+TORCH ?=
+export PYTHON TORCH REQUIRE_SLURM
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+sources := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi')
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+
+demo: build ## torchrun fails and torchrun_jsc trains, on a Slurm cluster of four nodes on this machine
+	@scripts/demo
+
+test: build ## all tests; with REQUIRE_SLURM=1 those that need Slurm fail instead of being skipped
+	cargo test --quiet --locked
+	.venv/bin/python -m pytest -rs
+
+bench: build ## what the package costs in time and file-system calls, with the limits
+	@.venv/bin/python tests/bench/run.py
+
+matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); writes docs/compatibility.md
+	@command -v slurmctld >/dev/null || TORCH= scripts/setup
+	@$(PYTHON) tests/matrix $(TORCH)
+
+build: .venv/installed ## the package, built and installed into .venv
+
+setup: ## .venv and all that building, the tests and the demonstration need
+	@scripts/setup
+
+clean: ## remove what these targets made in this tree
+	@for lab in .build/*/; do LAB=$$lab tests/slurm/cluster down; done
+	rm -rf .venv .build target
+
+.venv/installed: $(sources) | setup
+	@scripts/build
+	@touch $@
+
+.PHONY: help demo test bench matrix build setup clean

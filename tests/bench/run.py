@@ -1,0 +1,27 @@
+"""`make bench`: what the package costs, each number with its limit; the status is 1 if one is passed.
+
+Times are compared with others of the same run only, but for one that stands in microseconds.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import call
+import process
+import rust
+
+TITLES = ("", "measured", "limit", "", "")
+
+
+def main() -> int:
+    rows = [*process.rows(), *call.rows(), *rust.rows()]
+    table = [TITLES, *(row.cells() for row in rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*table)]
+    for cells in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
+    return int(any(row.verdict == "FAIL" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""What the tests of the patches share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from torchrun_jsc import patches
+from torchrun_jsc.launch import CURRENT
+
+#: What a test's own surroundings must not decide.
+FOREIGN = ("SLURM", "PET_", "TORCH", "MASTER_", "GLOO_", "NCCL_", "SYSTEMNAME")
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is patched and nothing set, before and after each test."""
+    for name in list(os.environ):
+        if name.startswith(FOREIGN):
+            monkeypatch.delenv(name)
+    patches.undo()
+    yield
+    patches.undo()
+
+
+@pytest.fixture
+def current() -> Iterator[Callable[..., None]]:
+    """Make a plan with these values the one of the present launch."""
+    tokens = []
+
+    def become(**values: Any) -> None:
+        plan: Any = SimpleNamespace(untouched=None, is_host=None, host=None, local_address=None, node_rank=None)
+        vars(plan).update(values)
+        tokens.append(CURRENT.set(plan))
+
+    yield become
+    for token in reversed(tokens):
+        CURRENT.reset(token)
+
+
+def _release(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _torch_like(version: str) -> dict[str, ModuleType]:
+    """Make modules with the functions that the patches are for, as that release of torch has them.
+
+    Parameters by release: the signatures of torch's own files, 1.9.0 to 2.15.0.
+    """
+    release = _release(version)
+    launch = "config, entrypoint, args" + (", health_check_server=None" if release >= (2, 13) else "")
+    build = {(2, 4): "rank, store", (2, 5): "rank, store, local_addr"}.get(
+        release, "rank, store, local_addr, server_port=None"
+    )
+    generate = "self, local_addr=None" if release >= (2, 0) else "self"
+    sources = {
+        "run": "def parse_args(args): pass\ndef config_from_args(args): pass\ndef parse_min_max_nnodes(nnodes): pass",
+        "launcher.api": f"def launch_agent({launch}): pass",
+        "elastic.agent.server.api": "def _get_fq_hostname(): return 'own-name'",
+        "elastic.rendezvous.c10d_rendezvous_backend": "def _matches_machine_hostname(host): return 'torch'",
+        "elastic.rendezvous.api": f"class RendezvousStoreInfo:\n  @staticmethod\n  def build({build}): pass"
+        if release >= (2, 4)
+        else "",
+        "elastic.rendezvous.dynamic_rendezvous": f"class _NodeDescGenerator:\n  def generate({generate}): pass\n"
+        "class DynamicRendezvousHandler:\n  def next_rendezvous(self): pass\n"
+        "class _DistributedRendezvousOpExecutor:\n  def _mark_rendezvous_complete(self): pass\n",
+    }
+    modules = {}
+    for name, source in sources.items():
+        module = ModuleType("torch.distributed." + name)
+        exec(source, vars(module))
+        modules[module.__name__] = module
+    return modules
+
+
+@pytest.fixture
+def torch_like(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, ModuleType]]:
+    """Put such modules in torch's place."""
+
+    def put(version: str) -> dict[str, ModuleType]:
+        modules = _torch_like(version)
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        return modules
+
+    return put

@@ -1,0 +1,131 @@
+"""`srun torchrun_jsc --nnodes=auto train.py` is enough: nobody exports or gives anything, and eth0 is closed."""
+from __future__ import annotations
+
+from typing import Sequence
+
+import pytest
+from slurm.jobs import command, succeeded
+from slurm.lab import REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
+
+
+def bare(*more: str, nodes: str = "auto", per_node: int = 1, worker: str = REPORT) -> list[str]:
+    return [TORCHRUN_JSC, f"--nnodes={nodes}", f"--nproc-per-node={per_node}", *more, worker]
+
+
+def lines_of_ours(run: Run) -> list[str]:
+    """What this package itself said on stderr, without the labels."""
+    return [line.partition("torchrun_jsc: ")[2] for line in run.stderr.splitlines() if "torchrun_jsc: " in line]
+
+
+@pytest.mark.parametrize(("nodes", "per_node"), [(2, 1), (3, 2), (4, 1)])
+def test_row23_one_line(cluster: Cluster, nodes: int, per_node: int) -> None:
+    run = cluster.srun(bare(per_node=per_node, worker=WORKER), nodes=nodes, timeout=120)
+    job = succeeded(cluster, run, nodes, per_node)
+    assert job.master == "jwb0001i"
+    # Node by node, in Slurm's order.
+    assert [rank["node"] for rank in job.ranks] == [f"jwb000{1 + k // per_node}" for k in range(nodes * per_node)]
+    assert lines_of_ours(run) == [], str(run)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env"),
+    [
+        pytest.param(["--nnodes=2", "--rdzv-backend=c10d"], {}, id="row23-only-the-backend"),
+        pytest.param(["--nnodes=2"], {}, id="a-number-of-nodes"),
+        pytest.param([], {"PET_NNODES": "auto"}, id="by-environment"),
+        pytest.param(["--nnodes=1:2", "--rdzv-id=mine"], {}, id="a-range"),
+        pytest.param(["--nnodes=auto", "--rdzv-backend=static"], {}, id="static"),
+        pytest.param(["--nnodes=auto", "--master-addr=jwb0001i"], {}, id="master-address"),
+        pytest.param(["--nnodes=auto", "--master-port=23456"], {}, id="master-port"),
+    ],
+)
+def test_what_is_missing_is_filled_in(cluster: Cluster, arguments: list[str], env: dict[str, str]) -> None:
+    run = cluster.srun([TORCHRUN_JSC, "--nproc-per-node=1", *arguments, REPORT], env=env)
+    job = succeeded(cluster, run)
+    assert job.master == "jwb0001i"
+    if "--rdzv-id=mine" in arguments:
+        assert {rank["TORCHELASTIC_RUN_ID"] for rank in job.ranks} == {"mine"}
+
+
+def test_a_node_rank_given_for_the_static_backend(cluster: Cluster) -> None:
+    given = ["sh", "-c", 'launcher=$1; shift; exec "$launcher" --node-rank=$SLURM_NODEID "$@"', "-"]
+    assert succeeded(cluster, cluster.srun([*given, *bare()])).master == "jwb0001i"
+
+
+def test_the_endpoint_belongs_to_the_step(cluster: Cluster) -> None:
+    """Job and step name the rendezvous; the port is another one for the next step."""
+    words = ["srun", "--nodes=2", "--ntasks-per-node=1", *bare(worker=REPORT)]
+    run = cluster.head(["salloc", "--quiet", "--nodes=2", "sh", "-c", '"$@" && "$@"', "-", *words])
+    assert run.code == 0, str(run)
+    ids = [rank["TORCHELASTIC_RUN_ID"] for rank in run.ranks()]
+    assert len(set(ids)) == 2, str(run)
+    job = {name.split(".")[0] for name in ids}
+    assert len(job) == 1, str(run)
+    assert {name.split(".")[1:][0] for name in ids} == {"0", "1"}, str(run)
+
+
+@pytest.mark.parametrize(
+    ("env", "master"),
+    [
+        pytest.param({"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, "jwb0002i", id="host-node"),
+        pytest.param({"TORCHRUN_JSC_PORT": "12345"}, "jwb0001i", id="port"),
+        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn, {node}i"}, "jwb0001i", id="row31-template"),
+        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test", id="domain"),
+        pytest.param({"TORCHRUN_JSC_INTERFACE": "ib"}, "jwb0001i", id="interface"),
+        pytest.param({"SYSTEMNAME": "juwelsbooster"}, "jwb0001i", id="site"),
+        pytest.param({"SYSTEMNAME": "jupiter"}, "jwb0001i", id="row34-another-site"),
+        pytest.param({"NCCL_SOCKET_IFNAME": "=ib0,ib1"}, "jwb0001i", id="row102-nccl"),
+    ],
+)
+def test_settings(cluster: Cluster, env: dict[str, str], master: str) -> None:
+    run = cluster.srun(bare(), env=env)
+    ranks = run.ranks()
+    assert (run.code, len(ranks)) == (0, 2), str(run)
+    assert {rank["GLOO_SOCKET_IFNAME"] for rank in ranks} == {"ib0"}, str(run)
+    # Whichever node hosts the store, the workers' master is on the node with rank 0.
+    assert ranks[0]["MASTER_ADDR"] in (master, "jwb0001i"), str(run)
+
+
+def test_one_node_needs_nothing(cluster: Cluster) -> None:
+    run = cluster.srun(bare(per_node=2, worker=WORKER), nodes=1)
+    assert run.code == 0, str(run)
+    assert [rank["sum"] for rank in run.ranks()] == [3, 3], str(run)
+    assert {rank["GLOO_SOCKET_IFNAME"] for rank in run.ranks()} == {None}, str(run)
+
+
+def test_row99_the_users_interface_is_kept_and_its_absence_said(cluster: Cluster) -> None:
+    run = cluster.srun(bare(), env={"GLOO_SOCKET_IFNAME": "bond1"})
+    assert {rank["GLOO_SOCKET_IFNAME"] for rank in run.ranks()} == {"bond1"}, str(run)
+    for task in (0, 1):
+        (line,) = [line for line in run.errors(task) if "bond1" in line]
+        assert line.startswith('torchrun_jsc: warning: GLOO_SOCKET_IFNAME="bond1": no interface'), str(run)
+        assert line.endswith("there are eth0, ib0"), str(run)
+
+
+def test_gloo_can_be_left_alone(cluster: Cluster) -> None:
+    run = cluster.srun(bare(), env={"TORCHRUN_JSC_SOCKET_IFNAME": "off"})
+    assert [rank["GLOO_SOCKET_IFNAME"] for rank in run.ranks()] == [None, None], str(run)
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "named"),
+    [
+        pytest.param(
+            command("localhost:29500"), {}, ["--rdzv_endpoint", "localhost:29500", "loopback"], id="row21-loopback"
+        ),
+        pytest.param(bare(), {"TORCHRUN_JSC_INTERFACE": "hsn"}, ["INTERFACE", "hsn", "eth0, ib0"], id="no-interface"),
+        pytest.param(bare(), {"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn"}, ["jwb0001-hsn"], id="no-such-names"),
+        pytest.param(bare(), {"TORCHRUN_JSC_HOST_TEMPLATE": "{name}i"}, ["TEMPLATE", "{name}i"], id="bad-template"),
+        pytest.param(bare(), {"TORCHRUN_JSC_HOST_NODE_RANK": "2"}, ["HOST_NODE_RANK", "nodes 0 to 1"], id="no-node"),
+        pytest.param(bare(), {"TORCHRUN_JSC_PORT": "0"}, ["TORCHRUN_JSC_PORT", "1 to 65535"], id="port"),
+    ],
+)
+def test_what_cannot_be_known_is_one_line(
+    cluster: Cluster, words: Sequence[str], env: dict[str, str], named: list[str]
+) -> None:
+    run = cluster.srun(words, env=env, timeout=60)
+    assert (run.code, run.stdout) == (2, ""), str(run)
+    for task in (0, 1):
+        (line,) = run.errors(task)
+        assert line.startswith("torchrun_jsc: error: "), str(run)
+        assert all(word in line for word in named), str(run)
