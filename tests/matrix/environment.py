@@ -17,6 +17,10 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / ".build" / "matrix"
 
 
+#: For the tests that need no cluster. torch warns where it finds no numpy, and warnings are errors there.
+_TESTS = ("pytest", "pytest-timeout", "numpy")
+
+
 class Unavailable(Exception):  # noqa: N818 (no error of the program)
     """This machine cannot have the environment; says why."""
 
@@ -54,7 +58,7 @@ def environment(torch: Torch, *, reuse: bool = False) -> Iterator[Installed]:
             _run(*install, "--prerelease=allow", "--index", NIGHTLY_INDEX, "torch")
             _run(*install, str(_wheel()))
         else:
-            _run(*install, f"torch=={torch.version}", *torch.extra, str(_wheel()))
+            _run(*install, f"torch=={torch.version}", *torch.extra, *_TESTS, str(_wheel()))
         yield installed(torch, place / "bin")
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -44,27 +44,30 @@ def run(cluster: Cluster, installed: Installed, mode: Mode, number: int) -> Row:
     torch, bin_directory = installed.torch, installed.bin
     row = Row(torch.version, installed.python, mode.name, "pass", "", "", datetime.now(timezone.utc).date().isoformat())
     marker = cluster_directory(cluster) / f"died-{number}"
+    marker.unlink(missing_ok=True)
     worker = [WORKER, str(marker)] if mode.dies else [WORKER]
     command = [str(bin_directory / "torchrun_jsc"), *mode.options(number), *worker]
     env = {"PATH": f"{bin_directory}:{os.environ['PATH']}", **mode.environment(torch)}
+    own_fault = torchs_own_fault(torch, mode)
     try:
-        job = cluster.srun(command, env=env, timeout=TIMEOUT)
+        job = cluster.srun(command, env=env, timeout=30 if own_fault else TIMEOUT)
     except TimeoutError as error:
-        return row._replace(result="FAIL: no end", details=str(error))
-    workers = [json.loads(line[line.index("{") :]) for line in job.stdout.splitlines() if "{" in line]
-    workers.sort(key=lambda worker: worker["rank"])
-    masters = sorted({worker["master"] for worker in workers})
-    row = row._replace(master=" ".join(masters), ranks=" ".join(f"{w['rank']}@{w['node']}" for w in workers))
-    fault = _fault(cluster, job.code, workers, masters, mode)
+        fault, details = "no end", str(error)
+    else:
+        workers = [json.loads(line[line.index("{") :]) for line in job.stdout.splitlines() if "{" in line]
+        workers.sort(key=lambda worker: worker["rank"])
+        masters = sorted({worker["master"] for worker in workers})
+        row = row._replace(master=" ".join(masters), ranks=" ".join(f"{w['rank']}@{w['node']}" for w in workers))
+        fault, details = _fault(cluster, job.code, workers, masters, mode), f"{mode.environment(torch)}\n{job}"
+        if mode.dies and not marker.exists():
+            fault = "no worker died"
     if not fault:
         return row
-    details = f"{mode.environment(torch)}\n{job}"
-    reason = torchs_own_fault(torch, mode)
-    if reason is None:
+    if own_fault is None:
         return row._replace(result=f"FAIL: {fault}", details=details)
     if _plain_torchrun_works(bin_directory, worker, marker):
         return row._replace(result=f"FAIL: {fault}, where plain torchrun works on one node", details=details)
-    return row._replace(result=f"fails in torch: {reason}")
+    return row._replace(result=f"fails in torch: {own_fault}", master="", ranks="")
 
 
 def cluster_directory(cluster: Cluster) -> Path:
@@ -100,10 +103,15 @@ def _plain_torchrun_works(bin_directory: Path, worker: list[str], marker: Path) 
         "--rdzv_endpoint=localhost:29513",
         "--rdzv_id=1",
     ]
-    command = [str(bin_directory / "python"), "-m", "torch.distributed.run", *options, "--max_restarts=1", *worker]
+    # `timeout` ends it as a user would, so that it ends its workers.
+    torchrun = ["timeout", str(TIMEOUT), str(bin_directory / "python"), "-m", "torch.distributed.run"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "PET_", "TORCH"))}
     job = subprocess.run(
-        command, env={**clean, "OMP_NUM_THREADS": "1"}, cwd=HERE, capture_output=True, timeout=TIMEOUT, check=False
+        [*torchrun, *options, "--max_restarts=1", *worker],
+        env={**clean, "OMP_NUM_THREADS": "1"},
+        cwd=HERE,
+        capture_output=True,
+        check=False,
     )
     return job.returncode == 0
 

@@ -17,11 +17,11 @@ HEADER = """\
 `make matrix` writes this file; `make matrix TORCH=2.4.1` renews the rows of one release. Each row is one job on two
 nodes of the Slurm cluster in `tests/slurm`, on which the network of the nodes' own names is closed between them:
 
-    srun --nodes=2 torchrun_jsc --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=jwb0001i:29500 worker.py
+    srun -N2 torchrun_jsc --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=jwb0001i:29500 worker.py
 
 The workers (`tests/matrix/worker.py`) join a gloo group and add up their ranks. A row passes if both launchers end with
-exit code 0, all ranks are there, in the order of the nodes and with the right sum, and all have one `MASTER_ADDR`, which
-is on the fast network.
+exit code 0, all ranks are there, in the order of the nodes and with the right sum, and all have one `MASTER_ADDR`,
+which is on the fast network.
 
 | mode | what differs |
 | --- | --- |
@@ -53,16 +53,14 @@ def read() -> list[Row]:
     return [
         Row(*(cell.strip("` ") for cell in cells))
         for cells in lines
-        if len(cells) == len(_COLUMNS) and cells[0] != "torch"
+        if len(cells) == len(_COLUMNS) and cells[0][:1].isdigit()
     ]
 
 
 def write(rows: Iterable[Row]) -> None:
-    """Write the document with these rows in the place of older ones of the same releases."""
-    new = list(rows)
-    replaced = {row.torch for row in new}
-    kept = [row for row in read() if row.torch not in replaced and not row.torch.startswith("---")]
-    every = sorted([*kept, *new], key=_place)
+    """Write the document with these rows in the place of older ones of the same release and mode."""
+    by_job = {(row.torch, row.mode): row for row in [*read(), *rows]}
+    every = sorted(by_job.values(), key=_place)
     DOCUMENT.parent.mkdir(exist_ok=True)
     DOCUMENT.write_text(HEADER + _summary(every) + "\n" + _table(every))
 

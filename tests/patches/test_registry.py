@@ -74,7 +74,7 @@ def functions(targets: set[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("old_solution", [False, True], ids=["new", "old"])
 @pytest.mark.parametrize(("version", "new", "old"), BOUNDARIES, ids=[version for version, _, _ in BOUNDARIES])
-def test_what_is_applied(
+def test_what_is_applied(  # noqa: PLR0917 (pytest passes them by name)
     version: str, new: set[str], old: set[str], old_solution: bool, torch_like: TorchLike, capfd: Any
 ) -> None:
     torch_like(version)
@@ -180,7 +180,7 @@ def test_undo_leaves_what_others_changed(torch_like: TorchLike) -> None:
     modules = torch_like("2.15.0")
     patches.apply(Version("2.15.0"))
     run = modules["torch.distributed.run"]
-    theirs = run.config_from_args = lambda args: None
+    theirs = run.config_from_args = lambda _args: None
     patches.undo()
     assert run.config_from_args is theirs
 

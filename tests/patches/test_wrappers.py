@@ -73,7 +73,8 @@ class TestMetadataOf24:
         assert self.build(0, store) == f"{address}:1234"
         assert store.keys == {"MASTER_ADDR": address.encode(), "MASTER_PORT": b"1234"}
 
-    def test_others_read_what_rank_0_published(self, address: str) -> None:
+    @pytest.mark.usefixtures("address")
+    def test_others_read_what_rank_0_published(self) -> None:
         store = Store()
         store.keys = {"MASTER_ADDR": b"n9i", "MASTER_PORT": b"1234"}
         assert self.build(1, store) == "n9i:1234"
@@ -88,7 +89,8 @@ class TestMetadataSince25:
         assert build(1, "store", None) == (1, "store", address, None)
         assert build(rank=1, store="store", local_addr=None) == (1, "store", address, None)
 
-    def test_a_given_address_stays(self, patch: Any, address: str) -> None:
+    @pytest.mark.usefixtures("address")
+    def test_a_given_address_stays(self, patch: Any) -> None:
         build = wrapped(patch, build_with_address)
         assert build(0, "store", "given") == (0, "store", "given", None)
         assert build(0, "store", local_addr="given", server_port=7) == (0, "store", "given", 7)
@@ -147,7 +149,7 @@ class TestHostCheck:
         assert self.check("n1i") == "torch on n1i"
 
     def test_an_unknown_own_name_is_no_error(self, current: Current) -> None:
-        def original(host: str) -> bool:
+        def original(_host: str) -> bool:
             raise socket.gaierror("my own name")
 
         current(host="n1i")

@@ -65,25 +65,26 @@ def test_the_endpoint_belongs_to_the_step(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "master"),
+    ("env", "endpoint"),
     [
-        pytest.param({"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, "jwb0002i", id="host-node"),
-        pytest.param({"TORCHRUN_JSC_PORT": "12345"}, "jwb0001i", id="port"),
-        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn, {node}i"}, "jwb0001i", id="row31-template"),
-        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test", id="domain"),
-        pytest.param({"TORCHRUN_JSC_INTERFACE": "ib"}, "jwb0001i", id="interface"),
-        pytest.param({"SYSTEMNAME": "juwelsbooster"}, "jwb0001i", id="site"),
-        pytest.param({"SYSTEMNAME": "jupiter"}, "jwb0001i", id="row34-another-site"),
-        pytest.param({"NCCL_SOCKET_IFNAME": "=ib0,ib1"}, "jwb0001i", id="row102-nccl"),
+        pytest.param({"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, "jwb0002i:", id="host-node"),
+        pytest.param({"TORCHRUN_JSC_PORT": "12345"}, "jwb0001i:12345 ", id="port"),
+        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn, {node}i"}, "jwb0001i:", id="row31-template"),
+        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test:", id="domain"),
+        pytest.param({"TORCHRUN_JSC_INTERFACE": "ib"}, "jwb0001i:", id="interface"),
+        pytest.param({"SYSTEMNAME": "juwelsbooster"}, "jwb0001i:", id="site"),
+        pytest.param({"SYSTEMNAME": "jupiter"}, "jwb0001i:", id="row34-another-site"),
+        pytest.param({"NCCL_SOCKET_IFNAME": "=ib0,ib1"}, "jwb0001i:", id="row102-nccl"),
     ],
 )
-def test_settings(cluster: Cluster, env: dict[str, str], master: str) -> None:
-    run = cluster.srun(bare(), env=env)
-    ranks = run.ranks()
-    assert (run.code, len(ranks)) == (0, 2), str(run)
-    assert {rank["GLOO_SOCKET_IFNAME"] for rank in ranks} == {"ib0"}, str(run)
-    # Whichever node hosts the store, the workers' master is on the node with rank 0.
-    assert ranks[0]["MASTER_ADDR"] in (master, "jwb0001i"), str(run)
+def test_settings(cluster: Cluster, env: dict[str, str], endpoint: str) -> None:
+    run = cluster.srun(bare(), env={**env, "TORCHRUN_JSC_EXPLAIN": "1"})
+    job = succeeded(cluster, run)
+    # The workers' master is on the node with rank 0, whichever node hosts the store.
+    assert job.master == ("jwb0001i.lab.test" if "lab.test" in endpoint else "jwb0001i")
+    (first, second) = (line for line in lines_of_ours(run) if line.startswith("node jwb"))
+    assert f", endpoint {endpoint}" in first, str(run)
+    assert f", endpoint {endpoint}" in second, str(run)
 
 
 def test_one_node_needs_nothing(cluster: Cluster) -> None:

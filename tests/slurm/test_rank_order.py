@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
-from typing import Callable, Dict, List
+from typing import Callable, Dict, Iterator, List
 
 import pytest
 
@@ -104,15 +104,31 @@ class Elastic:
         self._come.touch()
 
     def kill(self, start: dict) -> None:
-        self._cluster.head(["kill", "-9", *map(str, start["pids"])])
+        self._cluster.head(["sh", "-c", 'kill -9 "$@"', "-", *map(str, start["pids"])])
 
     def stop(self) -> int:
         self._stop.touch()
-        try:
-            return self._process.wait(30)
-        except subprocess.TimeoutExpired:
+        return self._process.wait(60)
+
+    def end(self) -> None:
+        """Leave nothing behind, whatever the test has come to."""
+        if self._process.poll() is None:
+            self._cluster.head(["scancel", "--me"])
             self._process.kill()
-            raise
+        self._process.wait()
+
+
+@pytest.fixture
+def elastic(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], Elastic]]:
+    jobs = []
+
+    def start(late: str) -> Elastic:
+        jobs.append(Elastic(cluster, tmp_path, late))
+        return jobs[-1]
+
+    yield start
+    for job in jobs:
+        job.end()
 
 
 def in_round(starts: List[dict], world: int) -> Dict[str, dict]:
@@ -120,8 +136,8 @@ def in_round(starts: List[dict], world: int) -> Dict[str, dict]:
 
 
 @unsorted_names
-def test_a_node_that_joins_takes_its_place(cluster: Cluster, tmp_path: Path) -> None:
-    job = Elastic(cluster, tmp_path, late="n9")
+def test_a_node_that_joins_takes_its_place(elastic: Callable[[str], Elastic]) -> None:
+    job = elastic("n9")
     first = in_round(job.until(lambda starts: len(starts) == 2), 2)
     assert places(list(first.values())) == {"n10": "0", "n11": "1"}
     job.come()
@@ -133,8 +149,8 @@ def test_a_node_that_joins_takes_its_place(cluster: Cluster, tmp_path: Path) -> 
 
 
 @unsorted_names
-def test_the_others_move_up_when_an_agent_is_killed(cluster: Cluster, tmp_path: Path) -> None:
-    job = Elastic(cluster, tmp_path, late="none")
+def test_the_others_move_up_when_an_agent_is_killed(elastic: Callable[[str], Elastic]) -> None:
+    job = elastic("none")
     first = in_round(job.until(lambda starts: len(in_round(starts, 3)) == 3), 3)
     assert places(list(first.values())) == {"n9": "0", "n10": "1", "n11": "2"}
     job.kill(first["n9"])
@@ -150,11 +166,12 @@ def test_ranks_stay_after_a_worker_restarts(cluster: Cluster, tmp_path: Path) ->
     once = tmp_path / "once"
     script = tmp_path / "dies_once.py"
     script.write_text(
-        "import os, pathlib, runpy, socket\n"
+        "import os, pathlib, runpy, sys\n"
         "if os.environ['RANK'] == '1' and os.environ['TORCHELASTIC_RESTART_COUNT'] == '0':\n"
         "    pathlib.Path({!r}).touch()\n"
         "    raise SystemExit(3)\n"
-        "runpy.run_path({!r}, run_name='__main__')\n".format(str(once), str(HERE / "worker.py"))
+        "sys.path.insert(0, {!r})\n"
+        "runpy.run_path({!r}, run_name='__main__')\n".format(str(once), str(HERE), str(HERE / "worker.py"))
     )
     job = train(cluster, command("n9i", nodes=3, more=["--max-restarts=1"], worker=str(script)), nodes=3)
     assert once.exists()

@@ -6,11 +6,14 @@ They install gigabytes each, so they run only where `TORCH_RELEASES` is set: to 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Iterator
 
 import pytest
 
-from matrix.environment import Installed, Unavailable, environment
+from matrix.environment import TOP, Installed, Unavailable, environment
 from matrix.modes import CI_MODES, Mode
 from matrix.run import run
 from matrix.versions import CI, find
@@ -43,3 +46,13 @@ def test_job(installed: Installed, mode: Mode, lab: Lab) -> None:
         pytest.skip(str(reason))
     row = run(cluster, installed, mode, CI_MODES.index(mode))
     assert row.is_good, f"{row.result}\n{row.master} {row.ranks}\n{row.details}"
+
+
+def test_patches(installed: Installed) -> None:
+    """The tests that need no cluster hold for this release too."""
+    python = installed.bin / "python"
+    if python.parent == Path(sys.executable).parent:
+        pytest.skip("they run here anyway")
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/patches", "tests/unit/test_fixes.py"]
+    tests = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    assert tests.returncode == 0, tests.stdout[-5000:]

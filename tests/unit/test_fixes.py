@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 import pytest
 
 import torchrun_jsc
 from torchrun_jsc import TorchrunJscError, _core, apply_fixes, cli, patches, patching, torch_version
 from torchrun_jsc.patches import PATCHES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORKER = """\
 import json, os, sys
