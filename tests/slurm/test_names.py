@@ -1,10 +1,12 @@
 """Names and interfaces as sites have them; nobody exports anything."""
+
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
 from slurm.jobs import command, succeeded
 from slurm.lab import HERE, REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
 

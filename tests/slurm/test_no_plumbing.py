@@ -1,9 +1,11 @@
 """`srun torchrun_jsc --nnodes=auto train.py` is enough: nobody exports or gives anything, and eth0 is closed."""
+
 from __future__ import annotations
 
 from typing import Sequence
 
 import pytest
+
 from slurm.jobs import command, succeeded
 from slurm.lab import REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
 

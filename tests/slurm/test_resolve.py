@@ -1,4 +1,5 @@
 """Scripts that no launcher starts: `srun python script.py`, one call, and the group is there."""
+
 from __future__ import annotations
 
 import json
@@ -6,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Sequence
 
 import pytest
+
 from slurm.lab import HERE, Cluster, Run
 
 if TYPE_CHECKING:

@@ -1,10 +1,12 @@
 """Steps, groups and jobs as Slurm has them; nobody gives an endpoint, and eth0 is closed."""
+
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING, Sequence
 
 import pytest
+
 from slurm.jobs import command, succeeded
 from slurm.lab import HERE, REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
 
