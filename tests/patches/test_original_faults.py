@@ -80,7 +80,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
         seen: list[Any] = []
 
-        def elastic_launch(config: Any, _entrypoint: Any, **_: Any) -> Callable[..., Any]:
+        def elastic_launch(config: Any, **_: Any) -> Callable[..., Any]:
             seen.append(config)
             return lambda *args: seen.extend(args)
 

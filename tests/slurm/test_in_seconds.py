@@ -1,20 +1,24 @@
 """A run that cannot work says why, long before torch gives up."""
 
+from __future__ import annotations
+
 import json
 import re
 import sys
 import time
-from typing import List
+from typing import TYPE_CHECKING
 
 import pytest
 
 from slurm.jobs import command, train
-from slurm.lab import Cluster, Run
+
+if TYPE_CHECKING:
+    from slurm.lab import Cluster, Run
 
 WARNING = "torchrun_jsc: warning: "
 
 
-def said(run: Run) -> List[str]:
+def said(run: Run) -> list[str]:
     """The lines that are ours, without the number of the task."""
     return re.findall(r"^(?:\d: )?(torchrun_jsc: .*)$", run.stderr, flags=re.MULTILINE)
 
@@ -34,7 +38,9 @@ def test_at_once(cluster: Cluster, endpoint: str, reason: str) -> None:
     assert run.code == 2, str(run)
     lines = said(run)
     assert len(lines) == 2, str(run)
-    assert lines[0].startswith('torchrun_jsc: error: --rdzv_endpoint="{}"'.format(endpoint.replace("ghost:29500", "ghost")))
+    assert lines[0].startswith(
+        'torchrun_jsc: error: --rdzv_endpoint="{}"'.format(endpoint.replace("ghost:29500", "ghost"))
+    )
     assert any(reason in line for line in lines), str(run)
 
 
@@ -72,9 +78,9 @@ def test_nobody_hosts(cluster: Cluster) -> None:
     assert run.code == 1, str(run)
     for task, node, source in ((0, "jwb0001", "10.20.0.1"), (1, "jwb0002", "10.20.0.2")):
         line = (
-            "node {} still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) from {} on ib0: connection refused; "
+            f"node {node} still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) from {source} on ib0: connection refused; "
             "jwb0001 should host it; this node does not: by --rdzv_conf"
-        ).format(node, source)
+        )
         assert WARNING + line in run.errors(task), str(run)
 
 
@@ -126,7 +132,7 @@ def test_strict_preflight_names_the_pairs(cluster: Cluster) -> None:
     assert run.code == 2, str(run)
     text = "\n".join(said(run))
     for node in ("jwb0001", "jwb0002"):
-        assert "preflight: node {} cannot reach jwb0003 (10.10.0.3): ".format(node) in text, str(run)
+        assert f"preflight: node {node} cannot reach jwb0003 (10.10.0.3): " in text, str(run)
     assert "torchrun_jsc: error: preflight: not all nodes reach one another; node jwb0001 says which" in text
     assert run.stdout == "", str(run)
 
@@ -143,7 +149,7 @@ def test_strict_preflight_names_who_never_came(cluster: Cluster) -> None:
     assert "torchrun_jsc: preflight: node jwb0003 never came" in said(run), str(run)
 
 
-def explained(run: Run) -> List[dict]:
+def explained(run: Run) -> list[dict]:
     decoder = json.JSONDecoder()
     text, found = re.sub(r"^\d: ", "", run.stdout, flags=re.MULTILINE), []
     while "{" in text:
@@ -157,7 +163,7 @@ def test_row105_explain_says_what_the_run_then_does(cluster: Cluster) -> None:
     plans = []
     arguments = ["--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", "--rdzv-endpoint=jwb0002i:29500"]
     for node in (0, 1):
-        only = 'test "$SLURM_NODEID" = {} || exit 0; exec "$@"'.format(node)
+        only = f'test "$SLURM_NODEID" = {node} || exit 0; exec "$@"'
         run = cluster.srun(["sh", "-c", only, "-", sys.executable, "-m", "torchrun_jsc.explain", "--json", *arguments])
         assert run.code == 0, str(run)
         plans += explained(run)
@@ -172,7 +178,7 @@ def test_row105_explain_says_what_the_run_then_does(cluster: Cluster) -> None:
 def test_explain_is_one_line_a_node_and_a_table_from_the_first(cluster: Cluster) -> None:
     run = cluster.srun([sys.executable, "-m", "torchrun_jsc.explain", "--nnodes=auto"], nodes=3)
     assert run.code == 0, str(run)
-    by_task = [[line[3:] for line in run.stdout.splitlines() if line.startswith("{}: ".format(task))] for task in range(3)]
+    by_task = [[line[3:] for line in run.stdout.splitlines() if line.startswith(f"{task}: ")] for task in range(3)]
     assert [len(lines) for lines in by_task[1:]] == [1, 1], str(run)
     assert by_task[0][0].startswith("node jwb0001 (0 of 3): hosts ("), str(run)
     assert by_task[2][0].startswith("node jwb0003 (2 of 3): does not host ("), str(run)

@@ -1,23 +1,27 @@
 """Ranks follow the nodes of the step, also where their names sort otherwise and when nodes come and go."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
 import time
-from pathlib import Path
-from typing import Callable, Dict, Iterator, List
+from typing import TYPE_CHECKING, Callable, Iterator
 
 import pytest
 
 from slurm.jobs import command, train
 from slurm.lab import CLUSTER, HERE, TORCHRUN_JSC, Cluster
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 ELASTIC = str(HERE / "elastic.py")
 
 unsorted_names = pytest.mark.cluster(NODES="n9 n10 n11")
 
 
-def places(ranks: List[dict]) -> Dict[str, str]:
+def places(ranks: list[dict]) -> dict[str, str]:
     return {rank["node"]: rank["GROUP_RANK"] for rank in ranks}
 
 
@@ -59,7 +63,7 @@ def test_row08_a_node_rank_that_is_not_used_is_reported(cluster: Cluster) -> Non
     assert run.code == 0, str(run)
     assert places(run.ranks()) == {"n9": "0", "n10": "1"}
     for task, node in enumerate(["n9", "n10"]):
-        line = "--node_rank={} is not used by the c10d backend: node {} is number {}".format(1 - task, node, task)
+        line = f"--node_rank={1 - task} is not used by the c10d backend: node {node} is number {task}"
         assert "torchrun_jsc: warning: " + line in run.errors(task), str(run)
 
 
@@ -87,12 +91,12 @@ class Elastic:
                 stderr=subprocess.STDOUT,
             )
 
-    def starts(self) -> List[dict]:
+    def starts(self) -> list[dict]:
         """What the workers said when they started, one after the other."""
         lines = [line for line in self._out.read_text(errors="replace").splitlines() if line.startswith('{"node"')]
         return [json.loads(line) for line in lines]
 
-    def until(self, done: Callable[[List[dict]], bool]) -> List[dict]:
+    def until(self, done: Callable[[list[dict]], bool]) -> list[dict]:
         end = time.monotonic() + 90
         while not done(self.starts()):
             assert self._process.poll() is None, self._out.read_text(errors="replace")
@@ -131,7 +135,7 @@ def elastic(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[[str], Elasti
         job.end()
 
 
-def in_round(starts: List[dict], world: int) -> Dict[str, dict]:
+def in_round(starts: list[dict], world: int) -> dict[str, dict]:
     return {start["node"]: start for start in starts if start["WORLD_SIZE"] == str(world)}
 
 
