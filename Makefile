@@ -21,6 +21,15 @@ test: build ## all tests; with REQUIRE_SLURM=1 those that need Slurm fail instea
 	cargo test --quiet --locked
 	.venv/bin/python -m pytest -rs
 
+check: build ## formatters, linters and types
+	@scripts/pip --quiet ruff mypy
+	cargo fmt --check
+	cargo clippy --quiet --locked --all-targets -- -D warnings
+	cargo clippy --quiet --locked --features python -- -D warnings
+	.venv/bin/ruff check python tests examples
+	.venv/bin/ruff format --check python
+	.venv/bin/mypy
+
 bench: build ## what the package costs in time and file-system calls, with the limits
 	@.venv/bin/python tests/bench/run.py
 
@@ -41,4 +50,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test bench matrix build setup clean
+.PHONY: help demo test check bench matrix build setup clean

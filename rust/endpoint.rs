@@ -90,7 +90,8 @@ fn split(text: &str) -> (&str, Option<&str>) {
     let Some((host, port)) = text.rsplit_once(':') else { return (text, None) };
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     // `fd00::1` is an address without a port, unless what stands before the last colon is an address by itself.
-    if bare.parse::<Ipv6Addr>().is_err() && text.parse::<Ipv6Addr>().is_ok() {
+    let is_port = port.bytes().all(|b| b.is_ascii_digit());
+    if (!is_port || bare.parse::<Ipv6Addr>().is_err()) && text.parse::<Ipv6Addr>().is_ok() {
         return (text, None);
     }
     (bare, Some(port))
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn bare_ipv6_has_no_port() {
-        for text in ["::1", "fd00:20::1", "1:2:3:4:5:6:7:8"] {
+        for text in ["::1", "fd00:20::1", "1:2:3:4:5:6:7:8", "::ffff:10.0.0.1"] {
             assert_eq!(parts(text), (text.to_owned(), None), "{text}");
         }
     }

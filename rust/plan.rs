@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use crate::endpoint::Endpoint;
-use crate::interface::LazyTable;
+use crate::interface::{self, LazyTable};
 use crate::resolve::Resolver;
 use crate::slurm::Step;
 use crate::{Error, Result};
@@ -71,6 +71,8 @@ pub struct Options {
     pub run_id: String,
     /// `--node_rank`, where it was given.
     pub node_rank: Option<usize>,
+    /// `--master_port`, where it was given.
+    pub master_port: Option<u16>,
     /// The least number of nodes.
     pub min_nodes: usize,
     /// The greatest number of nodes.
@@ -188,10 +190,14 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
         plan.untouched = Some(reason);
         return Ok(plan);
     }
+    let endpoint = Endpoint::parse("--rdzv_endpoint", &options.endpoint)?;
+    if options.max_nodes == 1 && endpoint.is_loopback() {
+        plan.untouched = Some("the endpoint is on loopback".into());
+        return Ok(plan);
+    }
     if plan.identity.name.is_empty() {
         plan.identity = identity::identify(step, node.hostname, options.max_nodes)?;
     }
-    let endpoint = Endpoint::parse("--rdzv_endpoint", &options.endpoint)?;
     if let Some(reason) = refuse_loopback(options, &endpoint, &plan.identity)? {
         plan.untouched = Some(reason);
         return Ok(plan);
@@ -209,9 +215,10 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
         derived_from,
         addresses: &addresses,
     };
+    refuse_unreachable(&context)?;
     let host = if options.backend == "c10d" { host::decide(&context)? } else { host::Host::default() };
     let local = address::decide(&context, &host)?;
-    let gloo = gloo::decide(&context, local.interface.as_ref());
+    let gloo = gloo::decide(&context, local.interface.as_ref(), local.address.is_some());
 
     plan.warnings.extend(checks::node_rank(&context));
     plan.warnings.extend(checks::of_step(&context, &host)?);
@@ -267,6 +274,31 @@ fn refuse_loopback(options: &Options, endpoint: &Endpoint, identity: &Identity) 
     Ok(Some("the endpoint is on loopback".into()))
 }
 
+/// Refuse an endpoint whose every address is one that other nodes cannot reach, unless it is a node's own name: that
+/// may be on loopback at home (127.0.1.1) and not elsewhere.
+fn refuse_unreachable(context: &Context<'_>) -> Result<()> {
+    let Context { options, identity, endpoint, addresses, .. } = *context;
+    let several = options.min_nodes > 1 && identity.nnodes().is_some_and(|nodes| nodes > 1);
+    let hidden = addresses.iter().all(|&ip| !interface::is_global(ip));
+    if !several || !hidden || options.backend.starts_with("etcd") {
+        return Ok(());
+    }
+    let nodes = identity.nodes.as_ref();
+    if endpoint.ip().is_none() && nodes.is_some_and(|nodes| names::is_node(nodes, &endpoint.host, identity.domain())) {
+        return Ok(());
+    }
+    let addresses: Vec<_> = addresses.iter().map(IpAddr::to_string).collect();
+    Err(Error::Setting {
+        name: "--rdzv_endpoint".into(),
+        value: options.endpoint.clone(),
+        reason: format!(
+            "it is {} on node {}, which cannot be reached from the other nodes of the step",
+            addresses.join(", "),
+            identity.name
+        ),
+    })
+}
+
 fn refuse_port_zero(options: &Options, endpoint: &Endpoint) -> Result<()> {
     if endpoint.port != Some(0) || options.max_nodes == 1 {
         return Ok(());
@@ -279,7 +311,8 @@ fn refuse_port_zero(options: &Options, endpoint: &Endpoint) -> Result<()> {
 }
 
 fn lookup(host: &str, node: Node<'_>) -> Result<Vec<IpAddr>> {
-    node.resolver.lookup(host).map_err(|answer| Error::Resolve {
+    let canonical = |addresses: Vec<IpAddr>| addresses.iter().map(IpAddr::to_canonical).collect();
+    node.resolver.lookup(host).map(canonical).map_err(|answer| Error::Resolve {
         name: "--rdzv_endpoint".into(),
         host: host.to_owned(),
         node: node.hostname.to_owned(),

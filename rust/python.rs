@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::hostlist::{self, Hostlist};
 use crate::interface::{Interface, LazyTable, Table};
@@ -52,6 +52,28 @@ impl From<Error> for PyErr {
     }
 }
 
+/// Text of Python. What is not UTF-8 (bytes of the environment or of the command line) is written out as `\udcff`.
+struct Text(String);
+
+impl<'py> FromPyObject<'_, 'py> for Text {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text = object.cast::<PyString>()?;
+        if let Ok(text) = text.extract() {
+            return Ok(Self(text));
+        }
+        let bytes = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
+        Ok(Self(String::from_utf8_lossy(bytes.cast::<PyBytes>()?.as_bytes()).into_owned()))
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// `Settings` as Python passes them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -59,40 +81,29 @@ struct SettingsMap {
     ignore_node_ranks: bool,
     node_rank: Option<usize>,
     host_node_rank: Option<usize>,
-    host_templates: Vec<String>,
-    interface: Option<String>,
+    host_templates: Vec<Text>,
+    interface: Option<Text>,
     port: Option<u16>,
     keep_rank_order: bool,
     keep_gloo: bool,
-    gloo_socket_ifname: Option<String>,
-    nccl_socket_ifname: Option<String>,
+    gloo_socket_ifname: Option<Text>,
+    nccl_socket_ifname: Option<Text>,
 }
 
 impl From<SettingsMap> for Settings {
     fn from(map: SettingsMap) -> Self {
-        let SettingsMap {
-            ignore_node_ranks,
-            node_rank,
-            host_node_rank,
-            host_templates,
-            interface,
-            port,
-            keep_rank_order,
-            keep_gloo,
-            gloo_socket_ifname,
-            nccl_socket_ifname,
-        } = map;
+        let own = |text: Option<Text>| text.map(|text| text.0);
         Self {
-            ignore_node_ranks,
-            node_rank,
-            host_node_rank,
-            host_templates,
-            interface,
-            port,
-            keep_rank_order,
-            keep_gloo,
-            gloo_socket_ifname,
-            nccl_socket_ifname,
+            ignore_node_ranks: map.ignore_node_ranks,
+            node_rank: map.node_rank,
+            host_node_rank: map.host_node_rank,
+            host_templates: map.host_templates.into_iter().map(|text| text.0).collect(),
+            interface: own(map.interface),
+            port: map.port,
+            keep_rank_order: map.keep_rank_order,
+            keep_gloo: map.keep_gloo,
+            gloo_socket_ifname: own(map.gloo_socket_ifname),
+            nccl_socket_ifname: own(map.nccl_socket_ifname),
         }
     }
 }
@@ -102,45 +113,34 @@ impl From<SettingsMap> for Settings {
 #[pyo3(from_item_all)]
 struct OptionsMap {
     standalone: bool,
-    backend: String,
-    endpoint: String,
-    run_id: String,
+    backend: Text,
+    endpoint: Text,
+    run_id: Text,
     node_rank: Option<usize>,
+    master_port: Option<u16>,
     min_nodes: usize,
     max_nodes: usize,
     is_host: Option<bool>,
     file_store: bool,
-    local_address: Option<String>,
-    given: Vec<String>,
+    local_address: Option<Text>,
+    given: Vec<Text>,
 }
 
 impl From<OptionsMap> for Options {
     fn from(map: OptionsMap) -> Self {
-        let OptionsMap {
-            standalone,
-            backend,
-            endpoint,
-            run_id,
-            node_rank,
-            min_nodes,
-            max_nodes,
-            is_host,
-            file_store,
-            local_address,
-            given,
-        } = map;
         Self {
-            standalone,
-            backend,
-            endpoint,
-            run_id,
-            node_rank,
-            min_nodes,
-            max_nodes,
-            is_host,
-            file_store,
-            local_address,
-            given,
+            standalone: map.standalone,
+            backend: map.backend.0,
+            endpoint: map.endpoint.0,
+            run_id: map.run_id.0,
+            node_rank: map.node_rank,
+            master_port: map.master_port,
+            min_nodes: map.min_nodes,
+            max_nodes: map.max_nodes,
+            is_host: map.is_host,
+            file_store: map.file_store,
+            local_address: map.local_address.map(|text| text.0),
+            given: map.given.into_iter().map(|text| text.0).collect(),
         }
     }
 }
@@ -418,8 +418,9 @@ struct PyHostlist(Hostlist);
 #[pymethods]
 impl PyHostlist {
     #[new]
-    fn new(expression: &str) -> PyResult<Self> {
-        Ok(Self(Hostlist::parse(expression)?))
+    #[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
+    fn new(expression: Text) -> PyResult<Self> {
+        Ok(Self(Hostlist::parse(expression.as_ref())?))
     }
 
     fn __len__(&self) -> usize {
@@ -492,11 +493,11 @@ impl PyInterface {
 fn from_mapping<T>(environ: &Bound<'_, PyAny>, read: impl FnOnce(&dyn Fn(&str) -> Option<String>) -> T) -> PyResult<T> {
     let failed = RefCell::new(None);
     let item = |name: &str| match environ.cast_exact::<PyDict>() {
-        Ok(dict) => dict.get_item(name)?.map_or(Ok(None), |value| value.extract()),
+        Ok(dict) => dict.get_item(name)?.map_or(Ok(None), |value| value.extract::<Option<Text>>()),
         Err(_) => environ.call_method1("get", (name,))?.extract(),
     };
     let get = |name: &str| match item(name) {
-        Ok(value) => value,
+        Ok(value) => value.map(|text| text.0),
         Err(error) => {
             failed.replace(Some(error));
             None
@@ -572,35 +573,41 @@ fn make_plan(
 }
 
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
 #[pyo3(signature = (settings, endpoint, nodelist, port, environ, timeout))]
 fn resolve_endpoint(
     py: Python<'_>,
     settings: SettingsMap,
-    endpoint: Option<&str>,
-    nodelist: Option<&str>,
+    endpoint: Option<Text>,
+    nodelist: Option<Text>,
     port: Option<u16>,
     environ: &Bound<'_, PyAny>,
     timeout: f64,
 ) -> PyResult<PyEndpoint> {
     let mut step = read_step(environ)?;
     if let Some(nodelist) = nodelist {
-        step.set_nodelist(nodelist);
+        step.set_nodelist(nodelist.as_ref());
     }
     let launched = from_mapping(environ, |get| Launched::read(get))??;
     let settings = settings.into();
-    let given = Given { endpoint, port };
+    let given = Given { endpoint: endpoint.as_ref().map(AsRef::as_ref), port };
     on_this_node(py, timeout, false, |node| plan::task(&settings, given, &step, &launched, node)).map(PyEndpoint)
 }
 
 #[pyfunction]
 fn nodes_of_step(environ: &Bound<'_, PyAny>) -> PyResult<Option<PyHostlist>> {
-    Ok(read_step(environ)?.nodes()?.map(|nodes| PyHostlist(nodes.hosts)))
+    let step = read_step(environ)?;
+    let nodes = if step.is_allocated() { step.nodes()? } else { None };
+    Ok(nodes.map(|nodes| PyHostlist(nodes.hosts)))
 }
 
 #[pyfunction]
-fn lookup(py: Python<'_>, host: &str, timeout: f64) -> PyResult<Vec<String>> {
-    let addresses = on_this_node(py, timeout, false, |node| Ok(node.resolver.lookup(host).unwrap_or_default()))?;
-    Ok(addresses.iter().map(IpAddr::to_string).collect())
+#[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
+fn lookup(py: Python<'_>, hosts: Vec<String>, timeout: f64) -> PyResult<Vec<Vec<String>>> {
+    on_this_node(py, timeout, false, |node| {
+        let addresses = |host: &String| node.resolver.lookup(host).unwrap_or_default();
+        Ok(hosts.iter().map(|host| addresses(host).iter().map(IpAddr::to_string).collect()).collect())
+    })
 }
 
 #[pyfunction]
@@ -614,8 +621,9 @@ fn route_to(py: Python<'_>, address: &str) -> PyResult<(Option<String>, Option<S
 }
 
 #[pyfunction]
-fn expand_hostlist<'py>(py: Python<'py>, expression: &str) -> PyResult<Bound<'py, PyList>> {
-    let hosts = Hostlist::parse(expression)?;
+#[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
+fn expand_hostlist(py: Python<'_>, expression: Text) -> PyResult<Bound<'_, PyList>> {
+    let hosts = Hostlist::parse(expression.as_ref())?;
     // Each name goes straight into Python's string.
     let mut names = Vec::with_capacity(hosts.len().min(hostlist::MAX_EXPANDED));
     hosts.for_each(hostlist::MAX_EXPANDED, |name| names.push(PyString::new(py, name)))?;
@@ -624,7 +632,7 @@ fn expand_hostlist<'py>(py: Python<'py>, expression: &str) -> PyResult<Bound<'py
 
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
-fn fold_hostlist(names: Vec<String>) -> PyResult<String> {
+fn fold_hostlist(names: Vec<Text>) -> PyResult<String> {
     Ok(hostlist::fold(&names)?)
 }
 

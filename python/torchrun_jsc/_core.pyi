@@ -204,8 +204,8 @@ def resolve_endpoint(
 ) -> Endpoint:
     """Decide for this task; see :func:`torchrun_jsc.resolve_endpoint`."""
 
-def lookup(host: str, timeout: float) -> list[str]:
-    """Return the addresses of ``host``; none where it has none or does not answer within ``timeout`` seconds."""
+def lookup(hosts: list[str], timeout: float) -> list[list[str]]:
+    """Return the addresses of each host; all look-ups together take at most ``timeout`` seconds."""
 
 def route_to(address: str) -> tuple[str | None, str | None]:
     """Return the source address and the interface of the route to ``address``, where there is one."""

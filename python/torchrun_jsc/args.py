@@ -56,8 +56,15 @@ def given_in_config(config: Any) -> frozenset[str]:
     return frozenset(given)
 
 
-def options_of(config: Any, given: frozenset[str], *, standalone: bool, node_rank: int | None) -> dict[str, Any]:
-    """Return the options of a ``LaunchConfig``, and two that torch leaves out of it.
+#: Numbers beyond are as good as this one; torch takes any.
+_MOST = 2**32 - 1
+_MOST_PORT = 65535
+
+
+def options_of(
+    config: Any, given: frozenset[str], *, standalone: bool, node_rank: int | None, master_port: Any
+) -> dict[str, Any]:
+    """Return the options of a ``LaunchConfig``, and three that torch leaves out of it.
 
     :raises SettingError: where ``is_host`` is no boolean to torch.
     """
@@ -67,14 +74,22 @@ def options_of(config: Any, given: frozenset[str], *, standalone: bool, node_ran
         "backend": config.rdzv_backend.strip().lower(),
         "endpoint": config.rdzv_endpoint or "",
         "run_id": str(config.run_id),
-        "node_rank": node_rank if "node_rank" in given else None,
-        "min_nodes": config.min_nodes,
-        "max_nodes": config.max_nodes,
+        "node_rank": node_rank if "node_rank" in given and 0 <= (node_rank or 0) <= _MOST else None,
+        "master_port": _port(master_port) if "master_port" in given else None,
+        "min_nodes": min(config.min_nodes, _MOST),
+        "max_nodes": min(config.max_nodes, _MOST),
         "is_host": _is_host(configs),
         "file_store": str(configs.get("store_type", "tcp")).strip().lower() == "file",
         "local_address": getattr(config, "local_addr", None) or None,
         "given": sorted(given),
     }
+
+
+def _port(value: Any) -> int:
+    port = int(value)
+    if not 0 < port <= _MOST_PORT:
+        raise SettingError(f"--master_port={quote(str(value))}: not a port from 1 to {_MOST_PORT}")
+    return port
 
 
 def _is_host(configs: Mapping[str, Any]) -> bool | None:

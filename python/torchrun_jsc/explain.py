@@ -16,7 +16,7 @@ from torchrun_jsc import _core, patches
 from torchrun_jsc.errors import TorchrunJscError
 from torchrun_jsc.fixes import apply_fixes
 from torchrun_jsc.launch import plan_of
-from torchrun_jsc.messages import exit_with
+from torchrun_jsc.messages import exit_with, is_first_of_node, plain
 from torchrun_jsc.settings import PREFER_OLD_SOLUTION
 from torchrun_jsc.torch_version import torch_version
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 #: Nodes of a step that the table shows.
 MAX_ROWS = 64
 
-#: Seconds for the look-up of one of them.
+#: Seconds for the look-ups of all of them together.
 LOOKUP = 2.0
 
 #: Stands for the script where the command line names none.
 _SCRIPT = "script.py"
 
 
-def explain(plan: Plan) -> dict[str, Any]:
-    """Return all that is known of a launch, as plain data."""
+def explain(plan: Plan, *, with_nodes: bool) -> dict[str, Any]:
+    """Return all that is known of a launch, as plain data; the table of nodes costs look-ups."""
     version = torch_version()
     old = bool(PREFER_OLD_SOLUTION.read(os.environ))
     rows = patches.report(version, old_solution=old)
@@ -57,7 +57,7 @@ def explain(plan: Plan) -> dict[str, Any]:
         "fills": plan.fills,
         "reasons": plan.reasons,
         "warnings": plan.warnings,
-        "nodes": _nodes(plan),
+        "nodes": _nodes(plan) if with_nodes else [],
         "patches": [
             {"name": row.patch.name, "target": row.patch.target, "applied": row.applied, "reason": row.reason}
             for row in rows
@@ -71,39 +71,42 @@ def _nodes(plan: Plan) -> list[dict[str, Any]]:
     if nodes is None:
         return []
     names = [nodes[rank] for rank in range(min(len(nodes), MAX_ROWS))]
+    fast_names = [plan.fast_name(name) for name in names]
+    addresses = _core.lookup([fast or name for fast, name in zip(fast_names, names)], LOOKUP)
     return [
         {
             "rank": rank,
             "name": name,
-            "fast_name": plan.fast_name(name),
-            "address": _address(plan, name),
+            "fast_name": fast_name,
+            "address": found[0] if found else None,
             "this_node": rank == plan.node_rank,
             "host": name == plan.host_node,
         }
-        for rank, name in enumerate(names)
+        for rank, (name, fast_name, found) in enumerate(zip(names, fast_names, addresses))
     ]
 
 
-def _address(plan: Plan, node: str) -> str | None:
-    """The address of a node in the endpoint's form, if it has one."""
-    addresses = _core.lookup(plan.fast_name(node) or node, LOOKUP)
-    return addresses[0] if addresses else None
+def shows_table(plan: Plan) -> bool:
+    """Whether people are shown all of it, and not one line: outside a step, and on its first node."""
+    return "SLURM_STEP_ID" not in os.environ or (plan.node_rank == 0 and is_first_of_node())
 
 
 def one_line(found: dict[str, Any]) -> str:
     """Return the plan of this node in one line."""
-    place = "" if found["node_rank"] is None else f" ({found['node_rank']} of {found['step']['nodes']})"
-    head = f"node {found['node']}{place}: "
+    known = found["node_rank"] is not None and found["step"]["nodes"] is not None
+    place = f" ({found['node_rank']} of {found['step']['nodes']})" if known else ""
+    head = f"node {found['node']}{place}: " if found["node"] else ""
     if found["untouched"]:
         return f"{head}left to torch: {found['untouched']}"
     hosting = {True: "hosts", False: "does not host", None: "torch finds out whether it hosts"}[found["is_host"]]
-    why = found["reasons"].get("is_host", "is_host as given" if found["is_host"] is None else "")
+    why = found["reasons"].get("is_host", "as given or as torch finds")
     address = found["endpoint_address"]
     parts = [
         f"{hosting} ({why})",
         f"endpoint {found['endpoint']}" + (f" = {address}" if address else ""),
-        f"local address {found['local_address']} on {found['interface']}",
-        f"gloo on {found['gloo_interface'] or 'what is set'}",
+        f"local address {found['local_address'] or 'as torch finds it'}",
+        f"interface {found['interface'] or 'unknown'}",
+        f"gloo on {found['gloo_interface'] or 'what it finds'}",
         f"ranks by {found['rank_order'] or 'torch'}",
     ]
     return head + ", ".join(parts)
@@ -120,7 +123,7 @@ def table(found: dict[str, Any]) -> str:
     if found["nodes"]:
         lines += ["", *_columns(found["nodes"])]
         if step["nodes"] > len(found["nodes"]):
-            lines.append(f"… {step['nodes'] - len(found['nodes'])} more")
+            lines.append(f"... {step['nodes'] - len(found['nodes'])} more")
         lines.append("")
     for name, label in (
         ("is_host", "is_host"),
@@ -161,14 +164,13 @@ def _columns(nodes: list[dict[str, Any]]) -> list[str]:
     return ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip() for row in rows]
 
 
-def text(found: dict[str, Any]) -> str:
-    """Return what people are shown: the table, but one line on each node of a step but the first."""
-    under_srun = "SLURM_STEP_ID" in os.environ
-    if not under_srun:
-        return table(found)
-    if found["node_rank"] == 0 and os.environ.get("SLURM_LOCALID", "0") == "0":
-        return f"{one_line(found)}\n{table(found)}"
-    return one_line(found)
+def text(found: dict[str, Any], *, as_table: bool) -> str:
+    """Return what people are shown: one line under ``srun``, and the table where it is wanted."""
+    if "SLURM_STEP_ID" not in os.environ:
+        shown = table(found)
+    else:
+        shown = f"{one_line(found)}\n{table(found)}" if as_table else one_line(found)
+    return "\n".join(plain(line) for line in shown.split("\n"))
 
 
 def plan_for(argv: list[str]) -> Plan:
@@ -216,10 +218,12 @@ def main(args: list[str] | None = None) -> None:
     as_json = argv[:1] == ["--json"]
     try:
         apply_fixes()
-        found = explain(plan_for(argv[1:] if as_json else argv))
+        plan = plan_for(argv[1:] if as_json else argv)
+        as_table = shows_table(plan)
+        found = explain(plan, with_nodes=as_json or as_table)
     except TorchrunJscError as error:
         exit_with(error)
-    print(json.dumps(found, indent=2) if as_json else text(found))
+    print(json.dumps(found, indent=2) if as_json else text(found, as_table=as_table))
 
 
 if __name__ == "__main__":

@@ -21,28 +21,37 @@ _MARK = "torchrun_jsc_plan"
 CURRENT: ContextVar[Plan | None] = ContextVar("torchrun_jsc_plan", default=None)
 
 
-def prepare(config: Any, given: frozenset[str], *, standalone: bool = False, node_rank: int | None = None) -> Plan:
+def prepare(
+    config: Any,
+    given: frozenset[str],
+    *,
+    standalone: bool = False,
+    node_rank: int | None = None,
+    master_port: Any = None,
+) -> Plan:
     """Make the plan for ``config`` and write it there. A config that has its plan keeps it.
 
     :param config: torch's ``LaunchConfig``; changed in place.
     :param given: names of the options that the user gave.
     :param standalone: ``--standalone``, which torch leaves out of the config.
     :param node_rank: ``--node_rank``, which torch leaves out of the config unless the backend is static.
+    :param master_port: ``--master_port``, which torch puts into the endpoint of the static backend only.
     :raises TorchrunJscError: where the launch cannot work.
     """
     planned: Plan | None = getattr(config, _MARK, None)
     if planned is not None:
         return planned
     settings = Settings(os.environ)
-    options = options_of(config, given, standalone=standalone, node_rank=node_rank)
+    options = options_of(config, given, standalone=standalone, node_rank=node_rank, master_port=master_port)
     plan = _core.plan(settings.for_plan(), options, os.environ, settings.resolve_timeout)
     _write(plan, config)
     setattr(config, _MARK, plan)
     warn_once_a_node(plan.warnings)
     if settings.explain:
-        from torchrun_jsc.explain import explain, text
+        from torchrun_jsc.explain import explain, shows_table, text
 
-        show(text(explain(plan)))
+        as_table = shows_table(plan)
+        show(text(explain(plan, with_nodes=as_table), as_table=as_table))
     return plan
 
 

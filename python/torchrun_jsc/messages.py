@@ -15,25 +15,41 @@ if TYPE_CHECKING:
 USAGE_ERROR = 2
 
 
+def plain(text: str) -> str:
+    """Return ``text`` with what a terminal would act on, and what is no character, written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _say(line: str) -> None:
+    """Print a line, if there is a stderr: print() would take stdout in its place."""
+    if sys.stderr is not None:
+        print(f"torchrun_jsc: {plain(line)}".rstrip(), file=sys.stderr)
+
+
 def exit_with(error: TorchrunJscError) -> NoReturn:
     """Print ``error`` and exit with status 2."""
-    print(f"torchrun_jsc: error: {error}", file=sys.stderr)
+    _say(f"error: {error}")
     sys.exit(USAGE_ERROR)
 
 
 def show(text: str) -> None:
     """Print what was asked for beside the program's own output."""
     for line in text.splitlines():
-        print(f"torchrun_jsc: {line}".rstrip(), file=sys.stderr)
+        _say(line)
 
 
 def warn(*lines: str) -> None:
     """Print a line for each warning."""
     for line in lines:
-        print(f"torchrun_jsc: warning: {line}", file=sys.stderr)
+        _say(f"warning: {line}")
+
+
+def is_first_of_node() -> bool:
+    """Whether this is the first task of its node, as far as Slurm says; blanks and leading zeros mean nothing."""
+    return not (os.environ.get("SLURM_LOCALID") or "").strip().lstrip("0")
 
 
 def warn_once_a_node(lines: Iterable[str]) -> None:
     """Print warnings that all tasks of a node share, from the first of them."""
-    if os.environ.get("SLURM_LOCALID", "0") == "0":
+    if is_first_of_node():
         warn(*lines)

@@ -7,6 +7,7 @@ more files than Python's own start.
 from __future__ import annotations
 
 from torchrun_jsc.errors import SettingError
+from torchrun_jsc.messages import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def _port(text: str) -> int:
 
 def _seconds(text: str) -> float:
     try:
-        seconds = float(text)
+        seconds = float(text) if text.isascii() and "_" not in text else 0.0
     except ValueError:
-        seconds = 0
+        seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise ValueError("not a number of seconds above 0")
     return seconds
@@ -136,7 +137,7 @@ TABLE: tuple[Setting, ...] = (
     PREFER_OLD_SOLUTION,
     Setting(
         "host_template", "list", "site rule",
-        "how a node is called on the fast network: `{node}i`, `{host}-ib0{domain}`, `{host}.hsn.example`; "
+        "what a node is called on the fast network: `{node}i`, `{host}-ib0{domain}`, `{host}.hsn.example`; "
         "several, comma-separated, are tried in order",
         _names, fallback=(),
     ),
@@ -168,9 +169,8 @@ TABLE: tuple[Setting, ...] = (
 
 
 def quote(text: str) -> str:
-    """``text`` in double quotes, with what a terminal would act on escaped."""
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return f'"{escaped}"'
+    """Return ``text`` in double quotes, fit for a terminal."""
+    return f'"{plain(text)}"'
 
 
 class Settings:

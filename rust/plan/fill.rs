@@ -81,7 +81,7 @@ impl Filler<'_> {
         }
         if !self.given.is_given("rdzv_endpoint") || options.endpoint.trim().is_empty() {
             let host = self.host(self.settings.host_node_rank.unwrap_or(0))?;
-            let (port, why) = self.derive().port();
+            let (port, why) = self.port();
             let endpoint = Endpoint { host: host.name, port: Some(port) }.to_string();
             options.endpoint.clone_from(&endpoint);
             fills.push(fill("rdzv_endpoint", &endpoint, &format!("{}; port {why}", host.reason)));
@@ -102,12 +102,7 @@ impl Filler<'_> {
         if !self.given.is_given("master_addr") && !self.given.is_given("rdzv_endpoint") {
             // The static store is served by the node with rank 0.
             let host = self.host(0)?;
-            let given_port =
-                self.given.is_given("master_port").then(|| Endpoint::parse("--master_port", &self.given.endpoint));
-            let (port, why) = match given_port.transpose()?.and_then(|endpoint| endpoint.port) {
-                Some(port) => (port, "as given".to_owned()),
-                None => self.derive().port(),
-            };
+            let (port, why) = self.port();
             let endpoint = Endpoint { host: host.name, port: Some(port) }.to_string();
             options.endpoint.clone_from(&endpoint);
             fills.push(fill("master_addr", &endpoint, &format!("{}; port {why}", host.reason)));
@@ -128,6 +123,13 @@ impl Filler<'_> {
             None => return Err(self.unknown("SLURM_STEP_NODELIST is not set")),
         };
         self.derive().host(nodes, rank)
+    }
+
+    /// The port as given by `--master_port`, else the step's.
+    fn port(&self) -> (u16, String) {
+        self.given
+            .master_port
+            .map_or_else(|| self.derive().port(), |port| (port, "as given by --master_port".to_owned()))
     }
 
     fn derive(&self) -> Derive<'_> {

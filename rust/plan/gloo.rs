@@ -15,7 +15,7 @@ pub(super) struct Gloo {
 ///
 /// gloo takes one name or a comma-separated list, and no patterns:
 /// <https://github.com/pytorch/pytorch/blob/v2.5.0/torch/csrc/distributed/c10d/init.cpp>
-pub(super) fn decide(context: &Context<'_>, local: Option<&Decision<String>>) -> Gloo {
+pub(super) fn decide(context: &Context<'_>, local: Option<&Decision<String>>, has_address: bool) -> Gloo {
     let settings = context.settings;
     if let Some(given) = &settings.gloo_socket_ifname {
         return Gloo { set: None, warning: missing(context, given) };
@@ -29,7 +29,16 @@ pub(super) fn decide(context: &Context<'_>, local: Option<&Decision<String>>) ->
     };
     // A routable address on loopback is the node's own, but gloo needs the interface that carries it.
     let set = set.filter(|found| context.node.table.interfaces.iter().any(|i| i.name == found.value && !i.loopback));
-    Gloo { set, warning: None }
+    // A node without a route to the endpoint has said so.
+    let warning = (set.is_none() && has_address).then(|| {
+        let names = context.node.table.usable_names().join(", ");
+        let cause = match &settings.nccl_socket_ifname {
+            Some(nccl) => format!("NCCL_SOCKET_IFNAME={nccl:?} names no usable interface"),
+            None => format!("no interface to {} was found", context.endpoint),
+        };
+        format!("GLOO_SOCKET_IFNAME is not set: {cause} on node {}; there are {names}", context.identity.name)
+    });
+    Gloo { set, warning }
 }
 
 fn first_of_nccl(context: &Context<'_>, nccl: &str, local: Option<&Decision<String>>) -> Option<Decision<String>> {

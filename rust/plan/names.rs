@@ -41,6 +41,12 @@ pub(super) struct Match {
 /// Find the node that `host` names: by its exact name, its first label, one of the site's forms, or, without
 /// certainty, as a node's label with something behind it. `domain` is this node's own, for lists with dotted names.
 pub(super) fn find(nodes: &Nodes, host: &str, templates: &[Template], domain: &str) -> Option<Match> {
+    // Host names are the same in capitals; node lists are written in one way.
+    find_exactly(nodes, host, templates, domain)
+        .or_else(|| find_exactly(nodes, &host.to_ascii_lowercase(), templates, domain))
+}
+
+fn find_exactly(nodes: &Nodes, host: &str, templates: &[Template], domain: &str) -> Option<Match> {
     let (label, tail) = split(host);
     let found = |inner: &str, prefix: &str, suffix: &str, certain: bool| {
         let position = place(nodes, inner, tail, domain)?;
@@ -64,6 +70,11 @@ pub(super) fn find(nodes: &Nodes, host: &str, templates: &[Template], domain: &s
             .find_map(|(inner, rest)| found(inner, "", rest, false))
     };
     found(label, "", "", true).or_else(by_site).or_else(by_looks)
+}
+
+/// Whether `host` is the name of a node of the step, as in the list or with another domain.
+pub(super) fn is_node(nodes: &Nodes, host: &str, domain: &str) -> bool {
+    find(nodes, host, &[], domain).is_some_and(|found| found.certain)
 }
 
 /// Whether the cut between `inner` and `rest` goes through a number: `n1` is not what `n10` begins with.

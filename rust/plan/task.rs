@@ -281,7 +281,7 @@ impl Place<'_> {
 /// The number of a task when tasks are counted node by node, beginning at node `first`.
 fn counted(counts: &TaskCounts, node: usize, local: usize, first: usize, nodes: Option<usize>) -> Option<usize> {
     let all = counts.before_node(nodes?);
-    let number = counts.before_node(node) + local;
+    let number = counts.before_node(node).checked_add(local)?;
     let start = counts.before_node(first);
     (all > 0 && start < all && number < all).then(|| (number + all - start) % all)
 }

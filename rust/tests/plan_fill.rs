@@ -49,7 +49,7 @@ fn the_static_backend_gets_rank_and_master() {
     assert!(master.starts_with("a01i:"));
     assert_eq!(world.gloo(), vec![Some("ib0".to_owned()); 3]);
 
-    world.options.given.push("master_port".into());
+    world.options.master_port = Some(29500);
     assert_eq!(world.endpoint(), "a01i:29500");
 
     world.options.given.push("master_addr".into());
@@ -230,4 +230,22 @@ fn a_group_with_ids_of_its_own_is_known_by_the_size_of_the_launch() {
         });
     assert!(both.endpoint().starts_with("g1i:"));
     assert_eq!(both.hosting(), only(0, 3));
+}
+
+#[test]
+fn a_given_port_is_the_endpoints() {
+    let mut world = World::bare("a[01-02]", &["a01", "a02"]);
+    world.options.master_port = Some(29_501);
+    assert_eq!(world.endpoint(), "a01i:29501");
+}
+
+#[test]
+fn no_interface_for_gloo_is_reported() {
+    let mut world = World::bare("a[01-02]", &["a01", "a02"]);
+    world.settings.nccl_socket_ifname = Some("hsn0,hsn1".into());
+    assert_eq!(
+        world.plan(1).unwrap().warnings,
+        ["GLOO_SOCKET_IFNAME is not set: NCCL_SOCKET_IFNAME=\"hsn0,hsn1\" names no usable interface on node a02; there are \
+          eth0, ib0"]
+    );
 }

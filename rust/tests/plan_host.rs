@@ -275,3 +275,43 @@ fn the_same_input_gives_the_same_plan() {
     let world = world("a01i");
     assert_eq!(format!("{:?}", world.plan(1)), format!("{:?}", world.plan(1)));
 }
+
+#[test]
+fn what_other_nodes_cannot_reach_is_refused() {
+    for endpoint in ["0.0.0.0:29500", "[::]:29500", "[fe80::1]:29500", "here:29500"] {
+        let world = world(endpoint).alias("here", "127.0.0.1");
+        let error = world.error(1);
+        assert!(error.starts_with(&format!("--rdzv_endpoint={endpoint:?}: it is ")), "{error}");
+        assert!(error.ends_with("on node a02, which cannot be reached from the other nodes of the step"), "{error}");
+    }
+}
+
+#[test]
+fn capitals_and_mapped_addresses_are_the_same_host() {
+    for (endpoint, addresses) in [
+        ("A02I:29500", ["a01i", "A02I", "a03i"]),
+        ("[::ffff:10.20.0.2]:29500", ["10.20.0.1", "::ffff:10.20.0.2", "10.20.0.3"]),
+        ("::ffff:10.20.0.2", ["10.20.0.1", "::ffff:10.20.0.2", "10.20.0.3"]),
+    ] {
+        let world = world(endpoint).alias("A02I", "10.20.0.2");
+        assert_eq!(world.hosting(), only(1, 3), "{endpoint}");
+        assert_eq!(world.addresses(), addresses, "{endpoint}");
+    }
+}
+
+#[test]
+fn ranks_that_no_node_has_are_refused() {
+    let mut world = world("a01i");
+    world.settings.host_node_rank = Some(3);
+    assert_eq!(world.error(0), "TORCHRUN_JSC_HOST_NODE_RANK=\"3\": the step has nodes 0 to 2");
+    world.settings.host_node_rank = None;
+    world.settings.node_rank = Some(7);
+    assert_eq!(world.error(0), "TORCHRUN_JSC_NODE_RANK=\"7\": the step has nodes 0 to 2");
+}
+
+#[test]
+fn a_launch_on_one_node_reads_nothing_of_slurm() {
+    let mut world = world("localhost:0").setenv("SLURM_NODEID", "x").setenv("SLURM_STEP_NODELIST", "n[");
+    (world.options.min_nodes, world.options.max_nodes) = (1, 1);
+    assert!(world.plans().iter().all(|plan| plan.untouched.is_some()));
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Iterator
@@ -225,7 +226,9 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_to_launch(way: str, tmp_path: Path) -> None:
     address = own_address()
-    endpoint = f"{address}:29531"
+    with socket.socket() as free:
+        free.bind((address, 0))
+        endpoint = f"{address}:{free.getsockname()[1]}"
     worker = tmp_path / "worker.py"
     worker.write_text(WORKER)
     argv = ["--nnodes=1", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_endpoint=" + endpoint, "--rdzv_id=7"]

@@ -13,7 +13,13 @@ def _wrap(original: Function) -> Function:
     def config_from_args(args: Any) -> Any:
         made = original(args)
         config = made[0]
-        prepare(config, given_of(args), standalone=bool(args.standalone), node_rank=args.node_rank)
+        prepare(
+            config,
+            given_of(args),
+            standalone=bool(args.standalone),
+            node_rank=args.node_rank,
+            master_port=args.master_port,
+        )
         return made
 
     return config_from_args

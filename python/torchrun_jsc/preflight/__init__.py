@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator
 
+from torchrun_jsc.messages import is_first_of_node
 from torchrun_jsc.preflight.watch import store_is_reached, watching
 from torchrun_jsc.settings import PREFLIGHT
 
@@ -30,7 +31,7 @@ def before_workers(plan: Plan, store: Any, run_id: str) -> None:
 
     :raises TorchrunJscError: where that fails.
     """
-    if PREFLIGHT.read(os.environ) == "strict" and os.environ.get("SLURM_LOCALID", "0") == "0":
+    if PREFLIGHT.read(os.environ) == "strict" and is_first_of_node():
         from torchrun_jsc.preflight.strict import check
 
         check(plan, store, run_id)

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Iterator
 
 from torchrun_jsc import _core
-from torchrun_jsc.messages import warn
+from torchrun_jsc.messages import is_first_of_node, warn
 from torchrun_jsc.preflight.port import owner_of, wildcard_socket
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def store_is_reached() -> None:
 @contextmanager
 def watching(plan: Plan) -> Iterator[None]:
     """Watch over a launch until it has reached its store."""
-    if plan.untouched is not None or plan.port is None or os.environ.get("SLURM_LOCALID", "0") != "0":
+    if plan.untouched is not None or plan.port is None or not is_first_of_node():
         yield
         return
     if plan.is_host:

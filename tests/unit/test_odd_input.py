@@ -1,0 +1,90 @@
+"""Input that nobody means: no traceback of ours, nothing raw on the terminal, nothing on stdout."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from torchrun_jsc import HostlistError, expand_hostlist, fold_hostlist
+from torchrun_jsc.messages import is_first_of_node, plain
+
+STEP = {
+    "SLURM_JOB_ID": "4711",
+    "SLURM_STEP_ID": "0",
+    "SLURM_STEP_NODELIST": "a[01-02]",
+    "SLURM_NODEID": "1",
+    "SLURM_PROCID": "1",
+    "SLURM_LOCALID": "0",
+    "SLURM_NTASKS": "2",
+}
+
+
+def run(module, *args, **environ):
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+    command = [sys.executable, "-m", f"torchrun_jsc{module}", *args]
+    return subprocess.run(command, env={**kept, **environ}, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["SLURM_STEP_NODELIST", "SLURM_NODEID", "MASTER_ADDR", "TORCHRUN_JSC_PORT"])
+def test_bytes_that_are_no_text(name):
+    done = run(".endpoint", **{**STEP, name: os.fsdecode(b"z\xff\x1b[31m")})
+    assert (done.returncode, done.stdout) == (2, b""), done
+    assert done.stderr.startswith(b'torchrun_jsc: error: ' + name.encode() + b'="z'), done
+    assert b"\x1b" not in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_lists_that_are_no_text():
+    assert expand_hostlist("n\udcff") == ["n\\udcff"]
+    assert fold_hostlist(["n\udcff"]) == "n\\udcff"
+    with pytest.raises(HostlistError):
+        expand_hostlist("n[\udcff]")
+
+
+def test_without_stderr_nothing_goes_to_stdout():
+    """Else a shell's `eval` would run it."""
+    code = "import os, sys; os.close(2); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    command = [sys.executable, "-c", code, "-m", "torchrun_jsc.endpoint", "--export"]
+    done = subprocess.run(command, env={**STEP, "MASTER_ADDR": "$(x)"}, stdout=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_help_in_ascii():
+    assert run(".endpoint", "--help", PYTHONIOENCODING="ascii").returncode == 0
+
+
+@pytest.mark.parametrize(("value", "first"), [("", True), ("0", True), (" 00", True), ("1", False), ("10", False)])
+def test_the_first_task_of_a_node(monkeypatch, value, first):
+    monkeypatch.setenv("SLURM_LOCALID", value)
+    assert is_first_of_node() is first
+
+
+def test_what_a_terminal_would_act_on_is_written_out():
+    assert plain("a\x1b[31m\u202e\udcff é") == "a\\x1b[31m\\u202e\\udcff é"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--node-rank=-1"],
+        ["--node-rank=99999999999999999999"],
+        ["--nnodes=1:99999999999999999999", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"],
+    ],
+)
+def test_numbers_that_torch_takes(arguments):
+    done = run(".explain", *arguments, "script.py")
+    assert done.returncode == 0, done
+    assert b"left to torch" in done.stdout
+
+
+def test_explain_shows_no_control_characters():
+    done = run(".explain", "--nnodes=2", "--rdzv-backend=static", "--rdzv-id=\x1b[31m", "--master-addr=10.0.0.1", "s.py")
+    assert done.returncode == 0, done
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_nnodes_auto_needs_a_step():
+    done = run("", "--nnodes=auto", "script.py", SLURM_NODELIST="a[01-02]")
+    assert done.returncode == 2, done
+    assert done.stderr.startswith(b"torchrun_jsc: error: --nnodes=auto: not in a Slurm step")
