@@ -30,7 +30,7 @@ def run(module, *args, **environ):
 def test_bytes_that_are_no_text(name):
     done = run(".endpoint", **{**STEP, name: os.fsdecode(b"z\xff\x1b[31m")})
     assert (done.returncode, done.stdout) == (2, b""), done
-    assert done.stderr.startswith(b'torchrun_jsc: error: ' + name.encode() + b'="z'), done
+    assert done.stderr.startswith(b"torchrun_jsc: error: " + name.encode() + b'="z'), done
     assert b"\x1b" not in done.stderr
     assert done.stderr.count(b"\n") == 1
 
@@ -79,7 +79,8 @@ def test_numbers_that_torch_takes(arguments):
 
 
 def test_explain_shows_no_control_characters():
-    done = run(".explain", "--nnodes=2", "--rdzv-backend=static", "--rdzv-id=\x1b[31m", "--master-addr=10.0.0.1", "s.py")
+    options = ["--nnodes=2", "--rdzv-backend=static", "--rdzv-id=\x1b[31m", "--master-addr=10.0.0.1"]
+    done = run(".explain", *options, "script.py")
     assert done.returncode == 0, done
     assert b"\x1b" not in done.stdout + done.stderr
 
