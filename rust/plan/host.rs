@@ -35,7 +35,7 @@ pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
         host.is_here = given;
         return Ok(host);
     }
-    check_user_ranks(context)?;
+    check_host_rank(context)?;
     let by_rank = by_user_ranks(context);
     if let Some((_, rank)) = by_rank.as_ref() {
         let nodes = identity.nodes.as_ref();
@@ -68,21 +68,21 @@ pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
     Ok(host)
 }
 
-/// Ranks that neither the step nor the launch has.
-fn check_user_ranks(context: &Context<'_>) -> Result<()> {
+/// A host rank that no node has, where the nodes' ranks are Slurm's. Ranks of the user's own may be any numbers.
+fn check_host_rank(context: &Context<'_>) -> Result<()> {
     let settings = context.settings;
-    let Some(nodes) = context.identity.nnodes().filter(|_| !settings.ignore_node_ranks) else { return Ok(()) };
-    let limit = nodes.max(context.options.max_nodes);
-    let ranks =
-        [("TORCHRUN_JSC_NODE_RANK", settings.node_rank), ("TORCHRUN_JSC_HOST_NODE_RANK", settings.host_node_rank)];
-    match ranks.into_iter().find_map(|(name, rank)| Some((name, rank.filter(|&rank| rank >= limit)?))) {
-        None => Ok(()),
-        Some((name, rank)) => Err(Error::Setting {
-            name: name.into(),
-            value: rank.to_string(),
-            reason: format!("the step has nodes 0 to {}", nodes - 1),
-        }),
+    let (Some(host), None, Some(nodes)) = (settings.host_node_rank, settings.node_rank, context.identity.nnodes())
+    else {
+        return Ok(());
+    };
+    if settings.ignore_node_ranks || host < nodes.max(context.options.max_nodes) {
+        return Ok(());
     }
+    Err(Error::Setting {
+        name: "TORCHRUN_JSC_HOST_NODE_RANK".into(),
+        value: host.to_string(),
+        reason: format!("the step has nodes 0 to {}", nodes - 1),
+    })
 }
 
 /// `TORCHRUN_JSC_NODE_RANK` against `TORCHRUN_JSC_HOST_NODE_RANK`, with the host's rank.
