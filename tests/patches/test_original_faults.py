@@ -100,7 +100,7 @@ def local_addr(config: Any) -> str | None:
     return published
 
 
-def launch(*argv: str, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def launch(*argv: str, env: dict[str, str] | None = None, timeout: float = 200) -> subprocess.CompletedProcess[str]:
     """Run the command itself."""
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "torchrun_jsc", *argv],
@@ -367,7 +367,7 @@ def test_fault_18_help_is_torchruns(capfd: Any, monkeypatch: pytest.MonkeyPatch)
 )
 def test_fault_19_ways_to_start_it(command: list[str]) -> None:
     words = [sys.executable, "-W", "ignore", *command, "--standalone", SCRIPT]
-    run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
     assert (run.returncode, run.stdout) == (0, "rank 0 of 1\n"), run.stderr
 
 

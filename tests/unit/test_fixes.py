@@ -242,7 +242,7 @@ def test_ways_to_launch(way: str, tmp_path: Path) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     assert run.returncode == 0, run.stderr
