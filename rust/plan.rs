@@ -203,7 +203,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
         return Ok(plan);
     }
     refuse_port_zero(options, &endpoint)?;
-    let addresses = lookup(&endpoint.host, node)?;
+    let addresses = lookup("--rdzv_endpoint", &endpoint.host, node)?;
     let derived_from = fill::fills_host(&plan.fills).then(|| settings.host_node_rank.unwrap_or(0));
     let context = Context {
         settings,
@@ -310,10 +310,11 @@ fn refuse_port_zero(options: &Options, endpoint: &Endpoint) -> Result<()> {
     })
 }
 
-fn lookup(host: &str, node: Node<'_>) -> Result<Vec<IpAddr>> {
+/// The addresses of `host`, which stands in the variable or option `name`.
+fn lookup(name: &str, host: &str, node: Node<'_>) -> Result<Vec<IpAddr>> {
     let canonical = |addresses: Vec<IpAddr>| addresses.iter().map(IpAddr::to_canonical).collect();
     node.resolver.lookup(host).map(canonical).map_err(|answer| Error::Resolve {
-        name: "--rdzv_endpoint".into(),
+        name: name.to_owned(),
         host: host.to_owned(),
         node: node.hostname.to_owned(),
         answer,

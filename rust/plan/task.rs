@@ -206,12 +206,7 @@ impl Place<'_> {
         if let Some(ip) = endpoint.ip() {
             return Ok(vec![ip]);
         }
-        let mut addresses = self.node.resolver.lookup(&endpoint.host).map_err(|answer| Error::Resolve {
-            name: name.to_owned(),
-            host: endpoint.host.clone(),
-            node: self.node.hostname.to_owned(),
-            answer,
-        })?;
+        let mut addresses = super::lookup(name, &endpoint.host, self.node)?;
         super::context::prefer(&mut addresses, self.node.table, self.settings.filter().as_ref());
         Ok(addresses)
     }
