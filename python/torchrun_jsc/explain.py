@@ -174,7 +174,7 @@ def text(found: dict[str, Any], *, as_table: bool) -> str:
 
 
 def plan_for(argv: list[str]) -> Plan:
-    """Make the plan of a command line, as the launcher would.
+    """Make the plan of a command line with a script, as the launcher would.
 
     :raises TorchrunJscError: where the launch cannot work.
     """
@@ -191,7 +191,7 @@ def plan_for(argv: list[str]) -> Plan:
         def __call__(self, *_: Any) -> None:
             """Start nothing."""
 
-    args = run.parse_args(_with_script(argv))
+    args = run.parse_args(argv)
     launch, run.elastic_launch = run.elastic_launch, Launch
     try:
         run.run(args)
@@ -200,25 +200,34 @@ def plan_for(argv: list[str]) -> Plan:
     return plan_of(caught[0])
 
 
-def _with_script(argv: list[str]) -> list[str]:
-    """The arguments with a script, which torch's parser asks for."""
+def _read(argv: list[str]) -> tuple[list[str], bool]:
+    """Return the arguments with a script, which torch's parser asks for, and whether ``--json`` was among them.
+
+    It may stand wherever torch's parser finds an option; what follows the script is the script's.
+    """
     from torch.distributed import run
 
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            run.get_args_parser().parse_args(argv)
-    except SystemExit as stop:
-        return [*argv, _SCRIPT] if stop.code else argv
-    return argv
+    parser = run.get_args_parser()
+    parser.add_argument("--json", action="store_true")
+    complete = [*argv, _SCRIPT]
+    for tried in (argv, complete):
+        # What is wrong, torch says itself, of its own options.
+        with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()):
+                as_json = parser.parse_args(tried).json and "--json" in tried
+            if as_json:
+                place = tried.index("--json")
+                return [*tried[:place], *tried[place + 1 :]], True
+            return tried, False
+    return complete, False
 
 
 def main(args: list[str] | None = None) -> None:
     """Run the command; exits with status 2 and one line on stderr where the launch cannot work."""
-    argv = list(sys.argv[1:] if args is None else args)
-    as_json = argv[:1] == ["--json"]
     try:
         apply_fixes()
-        plan = plan_for(argv[1:] if as_json else argv)
+        argv, as_json = _read(list(sys.argv[1:] if args is None else args))
+        plan = plan_for(argv)
         as_table = shows_table(plan)
         found = explain(plan, with_nodes=as_json or as_table)
     except TorchrunJscError as error:

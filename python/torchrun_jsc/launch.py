@@ -71,8 +71,8 @@ def _write(plan: Plan, config: Any) -> None:
     from torchrun_jsc.patches import host_check
 
     by_function = plan.host_check == "function" and patches.is_patched(host_check.TARGET)
-    if plan.is_host is not None and not by_function:
-        config.rdzv_configs.setdefault("is_host", plan.is_host)
+    if plan.is_host is not None and not by_function and config.rdzv_configs.get("is_host") is None:
+        config.rdzv_configs["is_host"] = plan.is_host
     # torch has the field since 2.0.
     has_field = getattr(config, "local_addr", "absent") is None
     if plan.local_address is not None and has_field and not patches.functions_publish():

@@ -14,16 +14,25 @@ if TYPE_CHECKING:
 #: Exit status where the command line or the environment cannot be used; argparse has the same.
 USAGE_ERROR = 2
 
+#: Characters of a line; of longer ones the middle, which is somebody's long value, is left out.
+_LONGEST = 1000
+
 
 def plain(text: str) -> str:
     """Return ``text`` with what a terminal would act on, and what is no character, written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def _shortened(text: str) -> str:
+    """Return ``text`` with its start and its end, where the name and the reason are."""
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
 def _say(line: str) -> None:
     """Print a line, if there is a stderr: print() would take stdout in its place."""
     if sys.stderr is not None:
-        print(f"torchrun_jsc: {plain(line)}".rstrip(), file=sys.stderr)
+        print(f"torchrun_jsc: {_shortened(plain(line))}".rstrip(), file=sys.stderr)
 
 
 def exit_with(error: TorchrunJscError) -> NoReturn:

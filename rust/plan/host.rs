@@ -33,6 +33,7 @@ pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
     };
     if let Some(given) = options.is_host {
         host.is_here = given;
+        host.serves = Some(Decision::new(given, "given in --rdzv_conf"));
         return Ok(host);
     }
     check_host_rank(context)?;

@@ -60,10 +60,11 @@ fn labels_are_compared_whole() {
 fn the_users_is_host_is_kept_and_tells_where_the_host_is() {
     let mut world = world("10.20.0.1:29801");
     world.options.is_host = Some(false);
-    for plan in world.plans() {
-        assert_eq!(plan.is_host, None);
-    }
+    assert_eq!(world.hosting(), vec![Some(false); 3]);
     world.options.is_host = Some(true);
+    for plan in world.plans() {
+        assert_eq!(plan.is_host.unwrap().reason, "given in --rdzv_conf");
+    }
     assert_eq!(world.addresses()[0], "10.20.0.1");
 }
 

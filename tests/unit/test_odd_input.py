@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pytest
 
-from torchrun_jsc import HostlistError, expand_hostlist, fold_hostlist
+from torchrun_jsc import HostlistError, cli, expand_hostlist, explain, fold_hostlist, patches
 from torchrun_jsc.messages import is_first_of_node, plain
 
 STEP = {
@@ -64,6 +65,39 @@ def test_what_a_terminal_would_act_on_is_written_out():
     assert plain("a\x1b[31m\u202e\udcff é") == "a\\x1b[31m\\u202e\\udcff é"
 
 
+def test_long_values_are_shortened():
+    done = run(".endpoint", **{**STEP, "SLURM_STEP_NODELIST": "n" * 100_000 + "["})
+    assert done.returncode == 2, done
+    assert done.stderr.startswith(b'torchrun_jsc: error: SLURM_STEP_NODELIST="nnn'), done
+    assert done.stderr.endswith(b"at byte 100000\n"), done
+    assert len(done.stderr) < 1100
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def ended(monkeypatch, capfd):
+    """Run the main of a module here, since starting it takes seconds for torch."""
+    for name in list(os.environ):
+        if name.startswith(("SLURM", "PET_", "TORCHRUN_JSC", "MASTER_")):
+            monkeypatch.delenv(name)
+
+    def run_main(main, *arguments):
+        try:
+            main(list(arguments))
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        return Ended(code, *capfd.readouterr())
+
+    yield run_main
+    patches.undo()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -72,20 +106,43 @@ def test_what_a_terminal_would_act_on_is_written_out():
         ["--nnodes=1:99999999999999999999", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"],
     ],
 )
-def test_numbers_that_torch_takes(arguments):
-    done = run(".explain", *arguments, "script.py")
-    assert done.returncode == 0, done
-    assert b"left to torch" in done.stdout
+def test_numbers_that_torch_takes(ended, arguments):
+    done = ended(explain.main, *arguments, "script.py")
+    assert done.code == 0, done
+    assert "left to torch" in done.out
 
 
-def test_explain_shows_no_control_characters():
+@pytest.mark.parametrize(
+    ("arguments", "as_json"),
+    [
+        (["--json", "--nnodes=1"], True),
+        (["--nnodes=1", "--json"], True),
+        (["--nnodes", "1", "--json", "script.py", "--json"], True),
+        (["--nnodes=1", "script.py", "--json"], False),
+    ],
+)
+def test_explains_own_option_stands_anywhere_before_the_script(ended, arguments, as_json):
+    done = ended(explain.main, *arguments)
+    assert done.code == 0, done
+    assert done.out.startswith("{\n") is as_json
+
+
+def test_explain_leaves_complaints_to_torch(ended):
+    done = ended(explain.main, "--made-up=1")
+    assert done.code == 2, done
+    assert "--made-up" in done.err
+    assert "--json" not in done.err
+
+
+def test_explain_shows_no_control_characters(ended):
     options = ["--nnodes=2", "--rdzv-backend=static", "--rdzv-id=\x1b[31m", "--master-addr=10.0.0.1"]
-    done = run(".explain", *options, "script.py")
-    assert done.returncode == 0, done
-    assert b"\x1b" not in done.stdout + done.stderr
+    done = ended(explain.main, *options, "script.py")
+    assert done.code == 0, done
+    assert "\x1b" not in done.out + done.err
 
 
-def test_nnodes_auto_needs_a_step():
-    done = run("", "--nnodes=auto", "script.py", SLURM_NODELIST="a[01-02]")
-    assert done.returncode == 2, done
-    assert done.stderr.startswith(b"torchrun_jsc: error: --nnodes=auto: not in a Slurm step")
+def test_nnodes_auto_needs_a_step(ended, monkeypatch):
+    monkeypatch.setenv("SLURM_NODELIST", "a[01-02]")
+    done = ended(cli.main, "--nnodes=auto", "script.py")
+    assert done.code == 2, done
+    assert done.err.startswith("torchrun_jsc: error: --nnodes=auto: not in a Slurm step")

@@ -92,7 +92,7 @@ def why_unreachable(plan: Plan) -> str:
     source, interface = _core.route_to(address)
     via = f"from {source} on {interface}" if source else "without a route"
     host = plan.host_node or "another node"
-    why = plan.reasons.get("is_host", "by --rdzv_conf")
+    why = plan.reasons.get("is_host", "torch finds out")
     return (
         f"node {plan.node} still cannot reach the endpoint {plan.endpoint} ({address}) {via}: {reason}; "
         f"{host} should host it; this node does not: {why}"
