@@ -9,14 +9,17 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
-from typing import NamedTuple, Sequence
+from typing import IO, NamedTuple, Sequence
 
 HERE = Path(__file__).resolve().parent
 CLUSTER = str(HERE / "cluster")
 BUILD = HERE.parent.parent / ".build"
 REPORT = str(HERE / "report.py")
 WORKER = str(HERE / "worker.py")
+FORKED = str(HERE / "forked.py")
 
 # Not resolved: a link to the interpreter is what makes a virtual environment.
 BIN = Path(sys.executable).parent
@@ -42,6 +45,8 @@ class Run(NamedTuple):
     code: int
     stdout: str
     stderr: str
+    #: Seconds from the start to each line of both, with the line.
+    seen: Sequence[tuple[float, str]] = ()
 
     def __str__(self) -> str:
         parts = (self.command, f"exit code {self.code}", "--- stdout", self.stdout, "--- stderr", self.stderr)
@@ -57,6 +62,31 @@ class Run(NamedTuple):
         """What one task wrote to stderr."""
         label = f"{task}: "
         return [line[len(label) :] for line in self.stderr.splitlines() if line.startswith(label)]
+
+    def seconds_until(self, text: str) -> float:
+        """From the start to the first line that has `text`."""
+        return min(after for after, line in self.seen if text in line)
+
+
+class Reader:
+    """Reads a pipe to its end, and notes when each line came."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self.seen: list[tuple[float, str]] = []
+        self._pipe = pipe
+        self._start = time.monotonic()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._pipe:
+            for line in self._pipe:
+                self.seen.append((time.monotonic() - self._start, line))
+
+    def text(self) -> str:
+        """All of it; waits for the end."""
+        self._thread.join()
+        return "".join(line for _, line in self.seen)
 
 
 def environment(lab: Path) -> dict[str, str]:
@@ -108,19 +138,21 @@ class Cluster:
             text=True,
             start_new_session=True,
         )
+        stdout, stderr = Reader(process.stdout), Reader(process.stderr)
         try:
-            stdout, stderr = process.communicate(timeout=timeout)
+            process.wait(timeout)
         except BaseException as error:
             # Ending the whole cluster is the one way that leaves no process of the job behind.
             self.down()
             os.killpg(process.pid, signal.SIGKILL)
-            stdout, stderr = process.communicate()
+            process.wait()
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             self._start()
-            late = Run(shlex.join(command), -1, stdout, stderr)
+            late = Run(shlex.join(command), -1, stdout.text(), stderr.text())
             raise TimeoutError(f"no end after {timeout} s: {late}") from None
-        return Run(shlex.join(command), process.returncode, stdout, stderr)
+        texts = stdout.text(), stderr.text()
+        return Run(shlex.join(command), process.returncode, *texts, [*stdout.seen, *stderr.seen])
 
     def srun(
         self,

@@ -4,46 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from slurm.jobs import command
+from slurm.jobs import Case, command, refused
 
 if TYPE_CHECKING:
     from slurm.lab import Cluster
 
-ENDPOINT = "jwb0001i:29500"
+LAUNCH = command()[1:]
+AUTO = ["--nnodes=auto", "--nproc-per-node=1", "script.py"]
 
 
-@pytest.mark.parametrize(
-    ("setting", "endpoint", "named"),
-    [
-        pytest.param("SLURM_STEP_NODELIST=jwb[0001-", ENDPOINT, ["SLURM_STEP_NODELIST", "jwb[0001-"], id="node-list"),
-        pytest.param("SLURM_NODEID=first", ENDPOINT, ["SLURM_NODEID", "first"], id="node-id"),
-        pytest.param("A=b", "ghost:29500", ["--rdzv-endpoint", "ghost"], id="row20-unknown-host"),
-        pytest.param("A=b", "jwb 0001i:29500", ["--rdzv-endpoint", "jwb 0001i:29500"], id="endpoint"),
-        pytest.param("A=b", "jwb0001i:99999", ["--rdzv-endpoint", "jwb0001i:99999"], id="port"),
-        pytest.param(
-            "TORCHRUN_JSC_HOST_NODE_RANK=one",
-            ENDPOINT,
-            ["TORCHRUN_JSC_HOST_NODE_RANK", "one"],
-            id="row09-setting",
-        ),
-        pytest.param(
-            "TORCHRUN_JSC_PREFER_ARG_PATCHING=maybe",
-            ENDPOINT,
-            ["TORCHRUN_JSC_PREFER_ARG_PATCHING", "maybe"],
-            id="row09-switch",
-        ),
-    ],
-)
-def test_bad_input(cluster: Cluster, setting: str, endpoint: str, named: list[str]) -> None:
-    # By `env`, since srun itself sets some of these for each task.
-    run = cluster.srun(["env", setting, *command(endpoint)])
-    assert run.code == 2, str(run)
-    assert run.stdout == "", str(run)
-    for task in (0, 1):
-        lines = run.errors(task)
-        assert 1 <= len(lines) <= 2, str(run)
-        assert lines[0].startswith("torchrun_jsc: error: "), str(run)
-        text = " ".join(lines).replace("--rdzv_endpoint", "--rdzv-endpoint")
-        assert all(word in text for word in named), str(run)
+def at(endpoint: str) -> list[str]:
+    return command(endpoint)[1:]
+
+
+def test_values(cluster: Cluster) -> None:
+    refused(
+        cluster,
+        [
+            (Case(LAUNCH, {"SLURM_STEP_NODELIST": "jwb[0001-"}), ["SLURM_STEP_NODELIST", "jwb[0001-"]),
+            (Case(LAUNCH, {"SLURM_NODEID": "first"}), ["SLURM_NODEID", "first"]),
+            # Row 20.
+            (Case(at("ghost:29500")), ["--rdzv_endpoint", "ghost"]),
+            (Case(at("jwb 0001i:29500")), ["--rdzv_endpoint", "jwb 0001i:29500"]),
+            (Case(at("jwb0001i:99999")), ["--rdzv_endpoint", "jwb0001i:99999"]),
+            # Row 21.
+            (Case(at("localhost:29500")), ["--rdzv_endpoint", "localhost:29500", "loopback cannot be reached"]),
+            (Case(at("127.0.0.1:29500")), ["--rdzv_endpoint", "127.0.0.1:29500", "loopback cannot be reached"]),
+            # Row 9.
+            (Case(LAUNCH, {"TORCHRUN_JSC_HOST_NODE_RANK": "one"}), ["TORCHRUN_JSC_HOST_NODE_RANK", "one"]),
+            (Case(LAUNCH, {"TORCHRUN_JSC_PREFER_ARG_PATCHING": "maybe"}), ["PREFER_ARG_PATCHING", "maybe"]),
+        ],
+    )
+
+
+def test_what_cannot_be_known(cluster: Cluster) -> None:
+    refused(
+        cluster,
+        [
+            (Case(AUTO, {"TORCHRUN_JSC_INTERFACE": "hsn"}), ["TORCHRUN_JSC_INTERFACE", "hsn", "eth0, ib0"]),
+            (Case(AUTO, {"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn"}), ["jwb0001-hsn"]),
+            (Case(AUTO, {"TORCHRUN_JSC_HOST_TEMPLATE": "{name}i"}), ["TORCHRUN_JSC_HOST_TEMPLATE", "{name}i"]),
+            (Case(AUTO, {"TORCHRUN_JSC_HOST_NODE_RANK": "2"}), ["TORCHRUN_JSC_HOST_NODE_RANK", "nodes 0 to 1"]),
+            (Case(AUTO, {"TORCHRUN_JSC_PORT": "0"}), ["TORCHRUN_JSC_PORT", "1 to 65535"]),
+        ],
+    )

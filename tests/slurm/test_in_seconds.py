@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from slurm.jobs import command, train
+from slurm.jobs import IB0, command, succeeded, train
+from slurm.lab import HERE, TORCHRUN_JSC
 
 if TYPE_CHECKING:
     from slurm.lab import Cluster, Run
 
+CONNECTED = str(HERE / "connected.py")
+
 WARNING = "torchrun_jsc: warning: "
+
+#: Seconds until a message is there; torch alone takes a minute and more.
+SECONDS = 20
+#: Where the message comes after 15 seconds of waiting, they count from here: torch's start takes as long as it takes.
+PLANNED = {"TORCHRUN_JSC_EXPLAIN": "1"}
 
 
 def said(run: Run) -> list[str]:
@@ -23,25 +31,12 @@ def said(run: Run) -> list[str]:
     return re.findall(r"^(?:\d: )?(torchrun_jsc: .*)$", run.stderr, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "reason"),
-    [
-        pytest.param("ghost:29500", "cannot resolve it on node jwb0001: ", id="row20-no-such-name"),
-        pytest.param("localhost:29500", "loopback cannot be reached from the other nodes", id="row21-loopback"),
-        pytest.param("127.0.0.1:29500", "loopback cannot be reached from the other nodes", id="row21-address"),
-    ],
-)
-def test_at_once(cluster: Cluster, endpoint: str, reason: str) -> None:
-    start = time.monotonic()
-    run = cluster.srun(command(endpoint))
-    assert time.monotonic() - start < 20, str(run)
+def test_row20_no_such_name(cluster: Cluster) -> None:
+    run = cluster.srun(command("ghost:29500"))
     assert run.code == 2, str(run)
-    lines = said(run)
-    assert len(lines) == 2, str(run)
-    assert lines[0].startswith(
-        'torchrun_jsc: error: --rdzv_endpoint="{}"'.format(endpoint.replace("ghost:29500", "ghost"))
-    )
-    assert any(reason in line for line in lines), str(run)
+    line = 'torchrun_jsc: error: --rdzv_endpoint="ghost": cannot resolve it on node jwb0001: '
+    assert [said.startswith(line) for said in run.errors(0)] == [True], str(run)
+    assert run.seconds_until(line) < SECONDS, str(run)
 
 
 def test_a_local_address_that_no_interface_has(cluster: Cluster) -> None:
@@ -49,6 +44,7 @@ def test_a_local_address_that_no_interface_has(cluster: Cluster) -> None:
     assert run.code != 0, str(run)
     line = 'torchrun_jsc: error: --local_addr="10.20.0.1": no interface of node jwb0002 has it'
     assert [said.startswith(line) for said in run.errors(1)] == [True], str(run)
+    assert run.seconds_until(line) < SECONDS, str(run)
 
 
 def test_one_launcher_a_task_instead_of_a_node(cluster: Cluster) -> None:
@@ -56,6 +52,7 @@ def test_one_launcher_a_task_instead_of_a_node(cluster: Cluster) -> None:
     run = cluster.srun(command(more=conf), options=["--ntasks-per-node=2"], timeout=120)
     line = "4 launchers on 2 nodes for --nnodes=2: start one a node, with --ntasks-per-node=1"
     assert said(run).count(WARNING + line) == 1, str(run)
+    assert run.seconds_until(line) < SECONDS, str(run)
 
 
 def test_more_nodes_than_the_step_has(cluster: Cluster) -> None:
@@ -63,6 +60,7 @@ def test_more_nodes_than_the_step_has(cluster: Cluster) -> None:
     assert run.code != 0, str(run)
     line = "--nnodes=3, but the step has 2 tasks on 2 nodes: it will wait"
     assert said(run).count(WARNING + line) == 1, str(run)
+    assert run.seconds_until(line) < SECONDS, str(run)
 
 
 def test_node_ids_that_are_0_everywhere(cluster: Cluster) -> None:
@@ -70,28 +68,34 @@ def test_node_ids_that_are_0_everywhere(cluster: Cluster) -> None:
     assert run.code == 0, str(run)
     line = "SLURM_NODEID=0 contradicts SLURM_STEP_NODELIST, where jwb0002 is number 1; taking 1"
     assert said(run) == [WARNING + line], str(run)
+    assert run.seconds_until(line) < SECONDS, str(run)
 
 
 def test_nobody_hosts(cluster: Cluster) -> None:
     """Who cannot reach the store says so after 15 seconds; torch waits for a minute."""
-    run = cluster.srun(command(more=["--rdzv-conf=is_host=0,read_timeout=18"]), timeout=120)
+    run = cluster.srun(command(more=["--rdzv-conf=is_host=0,read_timeout=18"]), env=PLANNED, timeout=120)
     assert run.code == 1, str(run)
     for task, node, source in ((0, "jwb0001", "10.20.0.1"), (1, "jwb0002", "10.20.0.2")):
         line = (
             f"node {node} still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) from {source} on ib0: "
-            "connection refused; jwb0001 should host it; this node does not: by --rdzv_conf"
+            "connection refused; jwb0001 should host it; this node does not: given in --rdzv_conf"
         )
         assert WARNING + line in run.errors(task), str(run)
+        assert run.seconds_until(line) - run.seconds_until(f"node {node} ({task} of 2): ") < SECONDS, str(run)
 
 
 @pytest.mark.cluster(IB_DOWN="jwb0002")
 def test_a_closed_network(cluster: Cluster) -> None:
-    run = cluster.srun(command(more=["--rdzv-conf=read_timeout=18,join_timeout=20"]), timeout=120)
+    run = cluster.srun(command(more=["--rdzv-conf=read_timeout=18,join_timeout=20"]), env=PLANNED, timeout=120)
     assert run.code == 1, str(run)
     text = "\n".join(run.errors(1))
-    assert WARNING + "no route from node jwb0002 to the endpoint jwb0001i:29500; its interfaces are eth0" in text
-    assert WARNING + "ib0 of node jwb0002, which has 10.20.0.2, is down" in text
-    assert "node jwb0002 still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) without a route: " in text, str(run)
+    for line in (
+        WARNING + "no route from node jwb0002 to the endpoint jwb0001i:29500; its interfaces are eth0",
+        WARNING + "ib0 of node jwb0002, which has 10.20.0.2, is down",
+        "node jwb0002 still cannot reach the endpoint jwb0001i:29500 (10.20.0.1) without a route: ",
+    ):
+        assert line in text, str(run)
+        assert run.seconds_until(line) - run.seconds_until("node jwb0002 (1 of 2): ") < SECONDS, str(run)
 
 
 def test_a_taken_port(cluster: Cluster) -> None:
@@ -106,7 +110,9 @@ def test_a_taken_port(cluster: Cluster) -> None:
     run = cluster.srun([sys.executable, "-c", take, *command(more=["--rdzv-conf=read_timeout=5"])], timeout=120)
     assert run.code == 1, str(run)
     pattern = r"port 29500 of the endpoint jwb0001i:29500 is taken on node jwb0001 by \S+ \(pid \d+\)"
-    assert re.search(pattern, "\n".join(run.errors(0))), str(run)
+    found = re.search(pattern, "\n".join(run.errors(0)))
+    assert found, str(run)
+    assert run.seconds_until(found[0]) < SECONDS, str(run)
 
 
 @pytest.mark.parametrize("preflight", ["on", "off"])
@@ -149,30 +155,45 @@ def test_strict_preflight_names_who_never_came(cluster: Cluster) -> None:
     assert "torchrun_jsc: preflight: node jwb0003 never came" in said(run), str(run)
 
 
-def explained(run: Run) -> list[dict]:
-    decoder = json.JSONDecoder()
-    text, found = re.sub(r"^\d: ", "", run.stdout, flags=re.MULTILINE), []
-    while "{" in text:
-        value, end = decoder.raw_decode(text[text.index("{") :])
-        found.append(value)
-        text = text[text.index("{") + end :]
-    return found
+def explained(lines: list[str]) -> dict:
+    """The plan in what a node wrote."""
+    text = "\n".join(lines)
+    return json.JSONDecoder().raw_decode(text[text.index("{\n") :])[0]
 
 
-def test_row105_explain_says_what_the_run_then_does(cluster: Cluster) -> None:
-    plans = []
-    arguments = ["--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", "--rdzv-endpoint=jwb0002i:29500"]
-    for node in (0, 1):
-        only = f'test "$SLURM_NODEID" = {node} || exit 0; exec "$@"'
-        run = cluster.srun(["sh", "-c", only, "-", sys.executable, "-m", "torchrun_jsc.explain", "--json", *arguments])
-        assert run.code == 0, str(run)
-        plans += explained(run)
-    assert [plan["node"] for plan in plans] == ["jwb0001", "jwb0002"]
-    assert [plan["is_host"] for plan in plans] == [False, True]
-    job = train(cluster, command("jwb0002i:29500"))
-    assert job.master == plans[0]["local_address"] == "jwb0001i"
-    assert [rank["node"] for rank in job.ranks] == [node["name"] for node in plans[0]["nodes"][:2]]
-    assert {rank["GLOO_SOCKET_IFNAME"] for rank in job.ranks} == {"ib0"}
+@pytest.mark.parametrize(
+    ("arguments", "old"),
+    [
+        pytest.param([], "0", id="nothing-given"),
+        pytest.param(["--rdzv-backend=c10d", "--rdzv-endpoint=n10i:29500"], "1", id="host-on-node-1-old-solution"),
+        pytest.param(["--rdzv-backend=static"], "0", id="static"),
+    ],
+)
+@pytest.mark.cluster(NODES="n9 n10 n11")
+def test_row105_explain_says_what_the_run_then_does(cluster: Cluster, arguments: list[str], old: str) -> None:
+    """Both in one step, since the port comes from its id."""
+    options = ["--nnodes=auto", "--nproc-per-node=1", *arguments]
+    explain = shlex.join([sys.executable, "-m", "torchrun_jsc.explain", "--json", *options])
+    run = cluster.srun(
+        ["sh", "-c", f'{explain} >&2 && exec "$@"', "-", TORCHRUN_JSC, *options, CONNECTED],
+        env={**IB0, "TORCHRUN_JSC_PREFER_OLD_SOLUTION": old},
+    )
+    job = succeeded(cluster, run)
+    plans = [explained(run.errors(task)) for task in (0, 1)]
+    nodes = plans[0]["nodes"]
+    first = plans[0]
+    assert [plan["node"] for plan in plans] == [node["name"] for node in nodes] == ["n9", "n10"]
+    # Under the static backend rank 0 hosts, and nothing is decided.
+    assert [plan["node"] for plan in plans if plan["is_host"]] == ([first["host_node"]] if first["host_node"] else [])
+    assert {plan["endpoint"] for plan in plans} == {first["endpoint"]}
+    host, _, port = first["endpoint"].rpartition(":")
+    assert [(rank["GROUP_RANK"], rank["node"]) for rank in job.ranks] == [
+        (str(node["rank"]), node["name"]) for node in nodes
+    ]
+    # The store of rank 0 is where the plan says: at its own address, or at the endpoint, for a literal or for its name.
+    assert job.master == (host if "static" in str(arguments) else first["local_address"])
+    assert [int(port) in rank["ports"] for rank in job.ranks] == [True, True]
+    assert {rank["GLOO_SOCKET_IFNAME"] for rank in job.ranks} == {first["interface"]} == {"ib0"}
 
 
 def test_explain_is_one_line_a_node_and_a_table_from_the_first(cluster: Cluster) -> None:

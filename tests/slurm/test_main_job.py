@@ -22,17 +22,18 @@ def test_plain_torchrun_fails_here(cluster: Cluster) -> None:
 @pytest.mark.parametrize("per_node", [1, 2])
 @pytest.mark.parametrize("nodes", [2, 3, 4])
 def test_sizes(cluster: Cluster, nodes: int, per_node: int) -> None:
-    train(cluster, command(nodes=nodes, per_node=per_node, worker=WORKER), nodes=nodes, per_node=per_node)
+    words = command(nodes=nodes, per_node=per_node, worker=WORKER)
+    # Row 10: on every rank the name that the user gave.
+    assert train(cluster, words, nodes=nodes, per_node=per_node).master == "jwb0001i"
 
 
 @pytest.mark.parametrize(
     ("endpoint", "worker"),
     [
-        pytest.param("jwb0001i.lab.test:29500", REPORT, id="full-name"),
-        pytest.param("jwb0001i", REPORT, id="no-port"),
+        pytest.param("jwb0001i.lab.test:29500", REPORT, id="row25-full-name"),
+        pytest.param("jwb0001i", REPORT, id="row25-no-port"),
         pytest.param("10.20.0.1:29500", WORKER, id="row17-address"),
         pytest.param("jwb0002i:29500", WORKER, id="row15-second-node"),
-        pytest.param("10.20.0.2:29500", REPORT, id="row15-address-of-second-node"),
     ],
 )
 def test_endpoints(cluster: Cluster, endpoint: str, worker: str) -> None:
