@@ -30,7 +30,7 @@ check: build ## formatters, linters and types
 	.venv/bin/ruff format --check python
 	.venv/bin/mypy
 
-bench: build ## what the package costs in time and file-system calls, with the limits
+bench: build ## what the package costs in time, memory and file-system calls, with the limits; writes docs/performance.md
 	@.venv/bin/python tests/bench/run.py
 
 matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); writes docs/compatibility.md

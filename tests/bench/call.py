@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Callable
 
-from row import Row, fastest
+from row import ROOT, Row, fastest
 
 from torchrun_jsc import expand_hostlist, resolve_endpoint
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 #: Not in .venv: only the benchmark needs them.
 PACKAGES = ROOT / ".build" / "bench"
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from row import Row, fastest
+from filecalls import NO_STRACE, file_calls_of
+from row import CLEAN, Row, fastest
 
 #: A step of two nodes and a name that every machine resolves. Not the first task of its node, which would be warned
 #: that other nodes cannot reach this name.
 STEP = {
+    **CLEAN,
     "SLURM_JOB_ID": "4711",
     "SLURM_STEP_ID": "0",
     "SLURM_STEP_NODELIST": "n[1-2]",
@@ -28,9 +26,7 @@ CALL = [sys.executable, "-c", "from torchrun_jsc import resolve_endpoint; resolv
 
 
 def run(command: list[str]) -> None:
-    foreign = ("SLURM", "TORCHRUN_JSC", "MASTER_")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    subprocess.run(command, env={**clean, **STEP}, check=True)
+    subprocess.run(command, env=STEP, check=True)
 
 
 def rows() -> list[Row]:
@@ -43,18 +39,8 @@ def rows() -> list[Row]:
 
 def file_calls() -> Row:
     what = "process: file-system calls more than python -c pass"
-    if shutil.which("strace") is None:
-        return Row(what, note="no strace (Debian: strace)")
     try:
-        nothing, call = count(NOTHING), count(CALL)
-    except subprocess.CalledProcessError:
-        return Row(what, note="strace may not trace here")
+        nothing, call = file_calls_of(NOTHING, STEP), file_calls_of(CALL, STEP)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return Row(what, note=NO_STRACE)
     return Row(what, call - nothing, 119, note=f"python -c pass: {nothing}")
-
-
-def count(command: list[str]) -> int:
-    with tempfile.TemporaryDirectory() as directory:
-        log = Path(directory) / "log"
-        run(["strace", "-f", "-qq", "-e", "trace=%file", "-e", "signal=none", "-o", str(log), *command])
-        # A call that another thread interrupts takes two lines.
-        return sum("resumed>" not in line for line in log.read_text(encoding="utf-8").splitlines())

@@ -1,6 +1,6 @@
 """`make bench`: what the package costs, each number with its limit; the status is 1 if one is passed.
 
-Times are compared with others of the same run only, but for one that stands in microseconds.
+Times are compared with others of the same run only, but for those that stand in micro- or milliseconds.
 """
 
 from __future__ import annotations
@@ -8,18 +8,22 @@ from __future__ import annotations
 import sys
 
 import call
+import checks
+import document
+import launch
 import process
 import rust
 
-TITLES = ("", "measured", "limit", "", "")
+TITLES = ("", "measured", "limit", "verdict", "note")
 
 
 def main() -> int:
-    rows = [*process.rows(), *call.rows(), *rust.rows()]
+    rows = [*process.rows(), *call.rows(), *checks.rows(), *rust.rows(), *launch.rows()]
     table = [TITLES, *(row.cells() for row in rows)]
     widths = [max(len(cell) for cell in column) for column in zip(*table)]
     for cells in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
+    document.write(table)
     return int(any(row.verdict == "FAIL" for row in rows))
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
-from row import Row
+from row import ROOT, Row
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 WHAT = "Rust, 65,536 hosts: "
 
 

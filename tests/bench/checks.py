@@ -1,0 +1,53 @@
+"""What the checks of a working launch cost (`torchrun_jsc.preflight`), on the host node and on another one."""
+
+from __future__ import annotations
+
+from row import Row, fastest
+
+from torchrun_jsc import _core
+from torchrun_jsc.preflight import during_launch
+from torchrun_jsc.settings import Settings
+
+STEP = {
+    "SLURM_JOB_ID": "4711",
+    "SLURM_STEP_ID": "0",
+    "SLURM_STEP_NODELIST": "n[1-2]",
+    "SLURM_STEP_TASKS_PER_NODE": "1(x2)",
+    "SLURM_NTASKS": "2",
+    "SLURM_LOCALID": "0",
+}
+OPTIONS = {
+    "standalone": False,
+    "backend": "c10d",
+    "endpoint": "192.0.2.1:29500",
+    "run_id": "1",
+    "node_rank": None,
+    "master_port": None,
+    "min_nodes": 2,
+    "max_nodes": 2,
+    "file_store": False,
+    "local_address": None,
+    "given": ["nnodes", "rdzv_backend", "rdzv_endpoint", "rdzv_id"],
+}
+LAUNCHES = 50
+
+
+def rows() -> list[Row]:
+    return [cost_of(is_host=True), cost_of(is_host=False)]
+
+
+def cost_of(*, is_host: bool) -> Row:
+    node = 0 if is_host else 1
+    environ = {**STEP, "SLURM_NODEID": str(node), "SLURM_PROCID": str(node), "SLURMD_NODENAME": f"n{node + 1}"}
+    settings = Settings(environ)
+    plan = _core.plan(settings.for_plan(), {**OPTIONS, "is_host": is_host}, environ, settings.resolve_timeout)
+    assert (plan.is_host, plan.untouched) == (is_host, None)
+
+    def launches() -> None:
+        for _ in range(LAUNCHES):
+            with during_launch(plan):
+                pass
+
+    (seconds,) = fastest([launches], 20)
+    what = "the host node" if is_host else "another node"
+    return Row(f"checks of a working launch on {what}", seconds / LAUNCHES * 1000, 5, "ms")
