@@ -99,14 +99,13 @@ def one_line(found: dict[str, Any]) -> str:
     if found["untouched"]:
         return f"{head}left to torch: {found['untouched']}"
     hosting = {True: "hosts", False: "does not host", None: "torch finds out whether it hosts"}[found["is_host"]]
-    why = found["reasons"].get("is_host", "as given or as torch finds")
     address = found["endpoint_address"]
     parts = [
-        f"{hosting} ({why})",
+        hosting + _because(found["reasons"], "is_host"),
         f"endpoint {found['endpoint']}" + (f" = {address}" if address else ""),
         f"local address {found['local_address'] or 'as torch finds it'}",
         f"interface {found['interface'] or 'unknown'}",
-        f"gloo on {found['gloo_interface'] or 'what it finds'}",
+        f"gloo on {found['gloo_interface'] or os.environ.get('GLOO_SOCKET_IFNAME') or 'what it finds'}",
         f"ranks by {found['rank_order'] or 'torch'}",
     ]
     return head + ", ".join(parts)

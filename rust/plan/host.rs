@@ -33,7 +33,7 @@ pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
     };
     if let Some(given) = options.is_host {
         host.is_here = given;
-        host.serves = Some(Decision::new(given, "given in --rdzv_conf"));
+        host.serves = Some(Decision::new(given, "is_host in --rdzv_conf"));
         return Ok(host);
     }
     check_host_rank(context)?;
@@ -119,17 +119,21 @@ fn by_name(context: &Context<'_>, named: Option<&names::Match>) -> Option<Decisi
 
 /// The endpoint is an address of this node's own interfaces, or of none of them.
 fn by_address(context: &Context<'_>) -> Option<Decision<bool>> {
-    let host = &context.endpoint.host;
+    // An address is not said to be itself.
+    let known_as = match context.endpoint.ip() {
+        Some(_) => String::new(),
+        None => format!("{} is ", context.endpoint.host),
+    };
     if let Some((ip, interface)) = context.own_address() {
-        return Some(Decision::new(true, format!("{host} is {ip} on {} of this node", interface.name)));
+        return Some(Decision::new(true, format!("{known_as}{ip}, on {} of this node", interface.name)));
     }
     let table = context.node.table;
     let tells = context.addresses.iter().find(|&&ip| crate::interface::is_global(ip) && table.owner(ip).is_none())?;
     // Without a step torch's own check may know better, for example behind address translation.
-    context.step.is_allocated().then(|| {
-        let reason = format!("{host} is {tells}, which no interface of this node has");
-        Decision::new(false, reason)
-    })
+    context
+        .step
+        .is_allocated()
+        .then(|| Decision::new(false, format!("{known_as}{tells}, which no interface of this node has")))
 }
 
 /// Node 0 of the step hosts.

@@ -59,13 +59,17 @@ fn labels_are_compared_whole() {
 #[test]
 fn the_users_is_host_is_kept_and_tells_where_the_host_is() {
     let mut world = world("10.20.0.1:29801");
+    let reasons: Vec<_> = world.plans().into_iter().map(|plan| plan.is_host.unwrap().reason).collect();
+    assert_eq!(reasons[0], "10.20.0.1, on ib0 of this node");
+    assert_eq!(reasons[1], "10.20.0.1, which no interface of this node has");
     world.options.is_host = Some(false);
-    assert_eq!(world.hosting(), vec![Some(false); 3]);
-    world.options.is_host = Some(true);
     for plan in world.plans() {
-        assert_eq!(plan.is_host.unwrap().reason, "given in --rdzv_conf");
+        let decision = plan.is_host.unwrap();
+        assert_eq!((decision.value, decision.reason.as_str()), (false, "is_host in --rdzv_conf"));
     }
+    world.options.is_host = Some(true);
     assert_eq!(world.addresses()[0], "10.20.0.1");
+    assert!(world.plans().iter().all(|plan| plan.is_host.as_ref().unwrap().value));
 }
 
 #[test]

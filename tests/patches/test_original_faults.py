@@ -297,6 +297,7 @@ def test_fault_14_the_users_own_is_host(conf: str, is_host: str, told: Told) -> 
     config = told(*C10D, f"--rdzv_endpoint={FOREIGN}:29500", "--rdzv_conf", conf, SCRIPT, env=node(0))
     assert config.rdzv_configs["is_host"] == is_host
     assert plan_of(config).is_host is (is_host == "1")
+    assert plan_of(config).reasons["is_host"] == "is_host in --rdzv_conf"
 
 
 @pytest.mark.parametrize("conf", ["a=1,", "a", "a=", ",a=1"])

@@ -91,9 +91,8 @@ def why_unreachable(plan: Plan) -> str:
         reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
     source, interface = _core.route_to(address)
     via = f"from {source} on {interface}" if source else "without a route"
+    line = f"node {plan.node} still cannot reach the endpoint {plan.endpoint} ({address}) {via}: {reason}"
+    if plan.is_host is None:
+        return line
     host = plan.host_node or "another node"
-    why = plan.reasons.get("is_host", "torch finds out")
-    return (
-        f"node {plan.node} still cannot reach the endpoint {plan.endpoint} ({address}) {via}: {reason}; "
-        f"{host} should host it; this node does not: {why}"
-    )
+    return f"{line}; {host} should host it; this node does not: {plan.reasons['is_host']}"
