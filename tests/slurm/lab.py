@@ -168,15 +168,16 @@ class Cluster:
         srun = ["srun", "--label", f"--nodes={nodes}", *tasks, *options]
         return self.head([*srun, *command], env=env, timeout=timeout)
 
-    def sbatch(self, script: Path, *, timeout: float = 120) -> Run:
+    def sbatch(self, script: Path, *, options: Sequence[str] = (), timeout: float = 120) -> Run:
         """Run a batch script in its own directory. The result is that of the script, not of sbatch."""
         # `sbatch --wait` looks for the job's end at intervals of up to half a minute.
         steps = (
-            'id=$(sbatch --parsable --output=out --error=err "$0")',
+            'id=$(sbatch --parsable --output=out --error=err "$@" "$0")',
             "srun --quiet --dependency=afterany:$id true",
             'scontrol show job --oneliner $id | grep -o "ExitCode=[0-9]*"',
         )
-        run = self.head(["sh", "-c", " && ".join(steps), str(script)], cwd=script.parent, timeout=timeout)
+        shell = ["sh", "-c", " && ".join(steps), str(script), *options]
+        run = self.head(shell, cwd=script.parent, timeout=timeout)
         if run.code:
             return run
         code = int(run.stdout.partition("=")[2])
