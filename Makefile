@@ -30,6 +30,9 @@ check: build ## formatters, linters and types
 	.venv/bin/ruff format --check python
 	.venv/bin/mypy
 
+docs: build ## write those parts of the documents that are made
+	@.venv/bin/python tests/documents
+
 bench: build ## what the package costs in time, memory and file-system calls, with the limits; writes docs/performance.md
 	@.venv/bin/python tests/bench/run.py
 
@@ -50,4 +53,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check bench matrix build setup clean
+.PHONY: help demo test check docs bench matrix build setup clean

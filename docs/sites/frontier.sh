@@ -1,0 +1,16 @@
+#!/bin/bash
+#SBATCH --account=MYPROJECT
+#SBATCH --partition=batch
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=8
+#SBATCH --cpus-per-task=7
+#SBATCH --gpus-per-node=8
+#SBATCH --time=01:00:00
+
+# Load your modules and your virtual environment here.
+
+# srun does not take it over from sbatch by itself.
+export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"
+export NCCL_SOCKET_IFNAME=hsn0,hsn1,hsn2,hsn3 GLOO_SOCKET_IFNAME=hsn0
+srun --gpus-per-task=1 --gpu-bind=closest bash -c \
+  'eval "$(python -m torchrun_jsc.endpoint --export)" && exec python train.py'
