@@ -34,11 +34,23 @@ docs: build ## write those parts of the documents that are made
 	@.venv/bin/python tests/documents
 
 bench: build ## what the package costs in time, memory and file-system calls, with the limits; writes docs/performance.md
+	@scripts/setup strace
 	@.venv/bin/python tests/bench/run.py
 
 matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); writes docs/compatibility.md
 	@command -v slurmctld >/dev/null || TORCH= scripts/setup
 	@$(PYTHON) tests/matrix $(TORCH)
+
+faults: build ## processes, networks and nodes that break, with torchrun and torchrun_jsc; writes docs/reliability.md
+	@scripts/setup faketime
+	@.venv/bin/python tests/faults
+
+scale: build ## sixteen nodes, steps of 65,536 nodes, 4,096 nodes that wait; writes docs/reliability.md
+	@.venv/bin/python tests/scale
+
+upstream: build ## PyTorch's own tests of torchrun, with torchrun_jsc in its place; writes docs/reliability.md
+	@scripts/pip --quiet expecttest psutil
+	@.venv/bin/python tests/upstream
 
 build: .venv/installed ## the package, built and installed into .venv
 
@@ -53,4 +65,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check docs bench matrix build setup clean
+.PHONY: help demo test check docs bench matrix faults scale upstream build setup clean

@@ -23,7 +23,7 @@ CHOSEN = os.environ.get("TORCH_RELEASES", "")
 RELEASES = list(CI) if CHOSEN == "ci" else CHOSEN.split(",") if CHOSEN else []
 
 # Launching is what the jobs do.
-LAUNCHES_NOTHING = "not fault_03_a_run and not fault_17 and not fault_19 and not fault_20"
+LAUNCHES_NOTHING = "not fault_03_a_run and not fault_17 and not fault_19 and not fault_20 and not test_torchrun_cases"
 
 pytestmark = pytest.mark.skipif(not CHOSEN, reason="installs gigabytes: set TORCH_RELEASES=ci, or TORCH_RELEASES=2.4.1")
 

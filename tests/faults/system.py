@@ -1,0 +1,37 @@
+"""Nodes on which something is not as it should be."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Callable
+
+from faults.fault import Fault, Unavailable
+from faults.outcome import Outcome, works
+from faults.scene import HERE, TRAIN, Scene
+
+SKEW = 600
+
+
+def _trains(*around: str) -> Callable[[Scene], Outcome]:
+    def run(scene: Scene) -> Outcome:
+        job = scene.job(TRAIN, around=around)
+        job.hurt()
+        job.await_workers(2)
+        job.stop()
+        return job.ended()
+
+    return run
+
+
+def _skewed(scene: Scene) -> Outcome:
+    if shutil.which("faketime") is None:
+        raise Unavailable("no faketime (Debian: faketime)")
+    ahead = f'test "$SLURM_NODEID" = 0 || exec faketime --exclude-monotonic -f +{SKEW}s "$@"; exec "$@"'
+    return _trains("sh", "-c", ahead, "-")(scene)
+
+
+FAULTS = [
+    Fault("/tmp is full", "no room for a byte or a file, on both nodes", _trains(str(HERE / "full_tmp.sh")), works),
+    Fault("home is read-only", "on both nodes", _trains(str(HERE / "read_only_home.sh")), works),
+    Fault("clock skew", f"the second node is {SKEW // 60} minutes ahead", _skewed, works),
+]

@@ -1,0 +1,99 @@
+"""What the plan of a launch costs in steps of up to 65,536 nodes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import reliability
+from slurm.lab import Lab
+
+PLAN = str(Path(__file__).with_name("plan.py"))
+SIZES = (1, 1_000, 10_000, 65_536)
+#: Of how many nodes one is missing in the list with gaps. It is as long as a variable can be: Linux allows 128 KiB.
+GAP = 8
+#: The last node of the step, with an interface of its own, where two names are known.
+NETWORK = """
+ip link set lo up
+ip link add ib0 type dummy
+ip addr add 10.20.0.1/24 dev ib0
+ip link set ib0 up
+mount --bind "$1" /etc/hosts
+shift
+exec "$@"
+"""
+
+
+class Cost(NamedTuple):
+    """What one plan costs."""
+
+    #: Of the plan, and of reading the list alone.
+    microseconds: float
+    reading: float
+    kibibytes: int
+
+
+def run(lab: Lab) -> tuple[str, list[str]]:  # noqa: ARG001 (as the other parts)
+    """Return the table, and what is wrong."""
+    body, wrong = [], []
+    (first, _), *_ = costs = [(measure(size, gaps=False), measure(size, gaps=True)) for size in SIZES]
+    for size, pair in zip(SIZES, costs):
+        row = [f"{size:,}"]
+        for cost, kind in zip(pair, ("one range", "with gaps")):
+            row += [f"{cost.microseconds:.0f}", f"{cost.reading:.0f}", str(cost.kibibytes)]
+            if cost.microseconds > 2 * first.microseconds + READINGS * cost.reading:
+                wrong.append(f"{size} nodes, {kind}: {cost.microseconds:.0f} us")
+            if cost.kibibytes > first.kibibytes + MEMORY:
+                wrong.append(f"{size} nodes, {kind}: {cost.kibibytes} KiB")
+        body.append(row)
+    columns = ("nodes", *(f"{kind}: {what}" for kind in ("one range", "gaps") for what in ("µs", "list µs", "KiB")))
+    return reliability.table(columns, body), wrong
+
+
+#: How often a plan may read the list.
+READINGS = 4
+#: Kibibytes that a plan may take more than one of a single node.
+MEMORY = 1024
+
+
+def hostlist(size: int, *, gaps: bool) -> tuple[str, str]:
+    """Return a list of so many nodes, and the last of them."""
+    if not gaps:
+        return f"n[00001-{size:05}]", f"n{size:05}"
+    ranges, number = [], 1
+    while size:
+        length = min(GAP - 1, size)
+        ranges.append(f"{number:05}-{number + length - 1:05}")
+        last = number + length - 1
+        number += GAP
+        size -= length
+    return f"n[{','.join(ranges)}]", f"n{last:05}"
+
+
+def measure(size: int, *, gaps: bool) -> Cost:
+    """Make the plan of a launch to which nothing is given, on the last node of the step."""
+    nodes, last = hostlist(size, gaps=gaps)
+    step = {
+        "SLURM_CLUSTER_NAME": "lab",
+        "SLURM_JOB_ID": "4711",
+        "SLURM_STEP_ID": "0",
+        "SLURM_STEP_NODELIST": nodes,
+        "SLURM_STEP_NUM_NODES": str(size),
+        "SLURM_STEP_NUM_TASKS": str(size),
+        "SLURM_STEP_TASKS_PER_NODE": f"1(x{size})",
+        "SLURM_NODEID": str(size - 1),
+        "SLURM_PROCID": str(size - 1),
+        "SLURM_LOCALID": "0",
+        "SLURM_NTASKS": str(size),
+        "SLURMD_NODENAME": last,
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".hosts") as hosts:
+        hosts.write(f"10.20.0.1 {last}i {last}\n" + ("10.20.0.2 n00001i n00001\n" if size > 1 else ""))
+        hosts.flush()
+        command = ["unshare", "--net", "--mount", "bash", "-ec", NETWORK, "-", hosts.name, sys.executable, PLAN]
+        done = subprocess.run(command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **step}, stdout=-1, check=True)
+    return Cost(**json.loads(done.stdout))

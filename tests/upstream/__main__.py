@@ -1,0 +1,127 @@
+"""``python tests/upstream [DIRECTORY]``: PyTorch's own tests of torchrun, once with torchrun and once with torchrun_jsc.
+
+Both must have the same results. Without DIRECTORY, which is one of PyTorch's ``test/distributed/launcher``, the tests of
+the installed release are fetched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections import Counter
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree
+
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import reliability  # noqa: E402
+from slurm.lab import BIN, BUILD, FOREIGN  # noqa: E402
+
+PLACE = BUILD / "upstream"
+REPOSITORY = "https://github.com/pytorch/pytorch"
+TESTS = "test/distributed/launcher"
+LAUNCHERS = ("torchrun", "torchrun_jsc")
+#: Seconds for all tests with one launcher.
+LIMIT = 1800
+
+
+class Unavailable(Exception):  # noqa: N818 (no error of the program)
+    """The tests cannot be had; says why."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="upstream", description=__doc__)
+    parser.add_argument("directory", nargs="?", type=Path)
+    given = parser.parse_args().directory
+    try:
+        directory = given or fetch(version("torch").partition("+")[0])
+    except Unavailable as reason:
+        print(f"upstream: skipped: {reason}")
+        print("The same cases as tests of this project: tests/patches/test_torchrun_cases.py")
+        return 0
+    plain, ours = (results(directory, launcher) for launcher in LAUNCHERS)
+    different = sorted(name for name in {**plain, **ours} if plain.get(name) != ours.get(name))
+    for name in different:
+        print(f"FAIL: {name}: {plain.get(name)} with torchrun, {ours.get(name)} with torchrun_jsc")
+    body = [(launcher, *count(found)) for launcher, found in zip(LAUNCHERS, (plain, ours))]
+    text = reliability.table(("launcher", "passed", "skipped", "failed"), body)
+    print(text)
+    if given is None:
+        note = f"{reliability.machine()}, {reliability.today()}. {len(different)} tests with another result."
+        reliability.write("upstream", f"{note}\n\n{text}")
+    return 1 if different or not plain else 0
+
+
+def fetch(release: str) -> Path:
+    """Return the tests of a release of PyTorch, which are got with git.
+
+    :raises Unavailable: where they cannot be had.
+    """
+    place = PLACE / f"v{release}"
+    if not (place / TESTS).is_dir():
+        clone = ["clone", "--quiet", "--depth=1", f"--branch=v{release}", "--filter=blob:none", "--no-checkout"]
+        _git(*clone, REPOSITORY, str(place))
+        _git("-C", str(place), "sparse-checkout", "set", "--no-cone", f"/{TESTS}/")
+        _git("-C", str(place), "checkout", "--quiet")
+    return place / TESTS
+
+
+def _git(*words: str) -> None:
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        done = subprocess.run(["git", *words], env=env, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"no answer from {REPOSITORY}") from None
+    if done.returncode:
+        raise Unavailable(done.stderr.strip().splitlines()[-1])
+
+
+def results(directory: Path, launcher: str) -> dict[str, str]:
+    """Run the tests with one launcher; return ``passed``, ``skipped`` or ``failed`` of each."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    report = PLACE / f"{launcher}.xml"
+    report.unlink(missing_ok=True)
+    # Neither this project's settings nor those of PyTorch's tree.
+    settings = PLACE / "pytest.ini"
+    settings.write_text("[pytest]\n")
+    files = sorted(str(path) for path in directory.glob("*.py") if "test" in path.stem)
+    options = ["-p", "upstream.plugin", "--noconftest", "-p", "no:cacheprovider", "-c", str(settings)]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    env = {
+        **clean,
+        "UPSTREAM_LAUNCHER": launcher,
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    }
+    log = PLACE / f"{launcher}.log"
+    with log.open("w") as output:
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *options, f"--junitxml={report}", *files],
+            env=env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=LIMIT,
+        )
+    print(f"{launcher}: {log.read_text().splitlines()[-1]}", flush=True)
+    cases = ElementTree.parse(report).iter("testcase")
+    return {f"{case.get('classname')}.{case.get('name')}": _result(case) for case in cases}
+
+
+def _result(case: ElementTree.Element) -> str:
+    if case.find("skipped") is not None:
+        return "skipped"
+    return "passed" if case.find("failure") is None and case.find("error") is None else "failed"
+
+
+def count(found: dict[str, str]) -> list[str]:
+    """Return how many passed, were skipped, and failed."""
+    counted = Counter(found.values())
+    return [str(counted[result]) for result in ("passed", "skipped", "failed")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
