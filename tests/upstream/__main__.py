@@ -1,12 +1,10 @@
-"""``python tests/upstream [DIRECTORY]``: PyTorch's own tests of torchrun, once with torchrun and once with torchrun_jsc.
+"""``python tests/upstream``: PyTorch's own tests of torchrun, once with torchrun and once with torchrun_jsc.
 
-Both must have the same results. Without DIRECTORY, which is one of PyTorch's ``test/distributed/launcher``, the tests of
-the installed release are fetched.
+Both must have the same results.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -18,65 +16,31 @@ from xml.etree import ElementTree
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import reliability  # noqa: E402
-from slurm.lab import BIN, BUILD, FOREIGN  # noqa: E402
+from slurm.lab import BIN, FOREIGN  # noqa: E402
+from upstream.source import PLACE, Unavailable, tests_of  # noqa: E402
 
-PLACE = BUILD / "upstream"
-REPOSITORY = "https://github.com/pytorch/pytorch"
-TESTS = "test/distributed/launcher"
 LAUNCHERS = ("torchrun", "torchrun_jsc")
 #: Seconds for all tests with one launcher.
 LIMIT = 1800
 
 
-class Unavailable(Exception):  # noqa: N818 (no error of the program)
-    """The tests cannot be had; says why."""
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="upstream", description=__doc__)
-    parser.add_argument("directory", nargs="?", type=Path)
-    given = parser.parse_args().directory
     try:
-        directory = given or fetch(version("torch").partition("+")[0])
+        tests = tests_of(version("torch").partition("+")[0])
     except Unavailable as reason:
         print(f"upstream: skipped: {reason}")
         print("The same cases as tests of this project: tests/patches/test_torchrun_cases.py")
         return 0
-    plain, ours = (results(directory, launcher) for launcher in LAUNCHERS)
+    plain, ours = (results(tests.directory, launcher) for launcher in LAUNCHERS)
     different = sorted(name for name in {**plain, **ours} if plain.get(name) != ours.get(name))
     for name in different:
         print(f"FAIL: {name}: {plain.get(name)} with torchrun, {ours.get(name)} with torchrun_jsc")
     body = [(launcher, *count(found)) for launcher, found in zip(LAUNCHERS, (plain, ours))]
     text = reliability.table(("launcher", "passed", "skipped", "failed"), body)
     print(text)
-    if given is None:
-        note = f"{reliability.machine()}, {reliability.today()}. {len(different)} tests with another result."
-        reliability.write("upstream", f"{note}\n\n{text}")
+    note = f"{tests.what}. {len(different)} with another result"
+    reliability.write("upstream", f"{reliability.machine()}, {reliability.today()}: {note}.\n\n{text}")
     return 1 if different or not plain else 0
-
-
-def fetch(release: str) -> Path:
-    """Return the tests of a release of PyTorch, which are got with git.
-
-    :raises Unavailable: where they cannot be had.
-    """
-    place = PLACE / f"v{release}"
-    if not (place / TESTS).is_dir():
-        clone = ["clone", "--quiet", "--depth=1", f"--branch=v{release}", "--filter=blob:none", "--no-checkout"]
-        _git(*clone, REPOSITORY, str(place))
-        _git("-C", str(place), "sparse-checkout", "set", "--no-cone", f"/{TESTS}/")
-        _git("-C", str(place), "checkout", "--quiet")
-    return place / TESTS
-
-
-def _git(*words: str) -> None:
-    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        done = subprocess.run(["git", *words], env=env, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"no answer from {REPOSITORY}") from None
-    if done.returncode:
-        raise Unavailable(done.stderr.strip().splitlines()[-1])
 
 
 def results(directory: Path, launcher: str) -> dict[str, str]:
