@@ -40,7 +40,7 @@ def table(columns: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 def machine() -> str:
     """Return on what and with what the command runs."""
     gibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    slurm = subprocess.run(["srun", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
+    slurm = subprocess.run(["slurmctld", "-V"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
     return (
         f"{os.cpu_count()} CPUs, {gibibytes:.0f} GiB, Linux {platform.release().partition('-')[0]}, Slurm {slurm}, "
         f"torch {version('torch').partition('+')[0]}, Python {platform.python_version()}"

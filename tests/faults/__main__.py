@@ -48,14 +48,13 @@ def main() -> int:
 
 
 def _row(lab: Lab, number: int, fault: Fault) -> bool:
-    """Do one fault to both launchers, and note the result if it is as it should be."""
+    """Do one fault to both launchers, and note the result; return whether it is as it should be."""
     plain, ours = (_run(lab, number, fault, launcher) for launcher in (TORCHRUN, TORCHRUN_JSC))
     verdict = fault.verdict(plain, ours)
     print(f"{fault.name}: {verdict}\n  torchrun:     {plain.text()}\n  torchrun_jsc: {ours.text()}", flush=True)
     if verdict.startswith("FAIL"):
         print(f"--- torchrun\n{plain.details[-6000:]}\n--- torchrun_jsc\n{ours.details[-6000:]}", file=sys.stderr)
-    else:
-        table.write(FAULTS, table.Row(fault.name, fault.done, plain.text(), ours.text(), verdict, reliability.today()))
+    table.write(FAULTS, table.Row(fault.name, fault.done, plain.text(), ours.text(), verdict, reliability.today()))
     return not verdict.startswith("FAIL")
 
 
@@ -67,7 +66,7 @@ def _run(lab: Lab, number: int, fault: Fault, launcher: str) -> Outcome:
     except TimeoutError as error:
         # A job that hangs ends with its cluster.
         lab.down()
-        return Outcome({"": None}, 0, frozenset(), 0, "", str(error), lacks=f"no end: {str(error).splitlines()[0]}")
+        return Outcome.hanging(str(error))
 
 
 if __name__ == "__main__":

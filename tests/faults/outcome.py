@@ -25,13 +25,18 @@ class Outcome(NamedTuple):
     stderr: str
     #: All that is known, for people.
     details: str
-    #: Why there was no job.
-    lacks: str = ""
+    #: Why there was no such end.
+    none: str = ""
 
     @classmethod
     def lacking(cls, why: str) -> Outcome:
         """Return the outcome of a job that this launcher cannot have."""
-        return cls({}, 0, frozenset(), 0, "", why, lacks=why)
+        return cls({}, 0, frozenset(), 0, "", why, none=why)
+
+    @classmethod
+    def hanging(cls, details: str) -> Outcome:
+        """Return the outcome of a job that did not come to what it was to come to."""
+        return cls({}, 0, frozenset(), 0, "", details, none=f"no end: {_short(details.splitlines()[0])}")
 
     @property
     def worked(self) -> bool:
@@ -48,12 +53,12 @@ class Outcome(NamedTuple):
         found = re.search(r"(torchrun_jsc: (?:error|warning): .*)", self.stderr) or re.search(
             r"^(?:\d+: )?(?:[a-z_]\w*\.)*([A-Z]\w*(?:Error|Exception): .*)$", self.stderr, flags=re.MULTILINE
         )
-        return found[1] if found else ""
+        return found[1].rstrip(": ") if found else ""
 
     def text(self) -> str:
         """Say it in one line."""
-        if self.lacks:
-            return self.lacks
+        if self.none:
+            return self.none
         parts = [f"{self.end()}, {self.seconds:.0f} s"]
         if self.signals:
             parts.append("workers got " + ", ".join(sorted(self.signals)))
@@ -77,8 +82,8 @@ def _short(line: str) -> str:
 
 def same(plain: Outcome, ours: Outcome) -> str:
     """It ends as under torchrun, and nothing is left."""
-    if ours.left:
-        return f"FAIL: {ours.left} processes left"
+    if ours.none or ours.left:
+        return f"FAIL: {ours.text()}"
     if ours.codes != plain.codes:
         return f"FAIL: {ours.end()} instead of {plain.end()}"
     if ours.signals != plain.signals:
@@ -97,8 +102,8 @@ def fails_within(seconds: float) -> Verdict:
     """Every launcher fails with an error, in this time, and nothing is left."""
 
     def verdict(plain: Outcome, ours: Outcome) -> str:
-        if ours.left:
-            return f"FAIL: {ours.left} processes left"
+        if ours.none or ours.left:
+            return f"FAIL: {ours.text()}"
         if 0 in ours.codes.values() or None in ours.codes.values() or not ours.reason():
             return f"FAIL: {ours.text()}"
         if ours.seconds > seconds:
@@ -112,7 +117,7 @@ def clear_error(plain: Outcome, ours: Outcome) -> str:
     """It works, or it says why not; nothing is left."""
     if ours.worked:
         return works(plain, ours)
-    if ours.left or not ours.reason():
+    if ours.none or ours.left or not ours.reason():
         return f"FAIL: {ours.text()}"
     return "says why"
 

@@ -19,8 +19,8 @@ TASK = str(HERE / "task.sh")
 STILL = str(HERE / "still.py")
 TRAIN = str(HERE / "train.py")
 
-#: Plain torchrun works here too: its nodes reach one another by their own names.
-SWITCHES = {"OPEN_ETH": "1"}
+#: Plain torchrun works here too: its nodes reach one another by their own names. Slurm ends all processes of a step with it.
+SWITCHES = {"OPEN_ETH": "1", "PROCTRACK": "cgroup"}
 PORT = 29500
 ENDPOINT = f"jwb0001:{PORT}"
 #: Seconds that torch waits for the store, instead of 60.
