@@ -1,4 +1,4 @@
-"""``python tests/faults [NAME ...]``: do these faults to torchrun and to torchrun_jsc (default: all), and note the result."""
+"""``python tests/faults [NAME ...]``: do these faults (default: all) to torchrun and torchrun_jsc; note the result."""
 
 from __future__ import annotations
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from faults.outcome import Outcome, Verdict, same
-from faults.scene import Scene
+
+if TYPE_CHECKING:
+    from faults.scene import Scene
 
 
 class Unavailable(Exception):  # noqa: N818 (no error of the program)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from concurrent.futures import Future
-from typing import Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from faults.fault import Fault
 from faults.outcome import Outcome, clear_error, works
 from faults.scene import TRAIN, Job, Scene, until
 from slurm.lab import TORCHRUN, Run
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 def _both(first: Outcome, second: Outcome) -> Outcome:
@@ -88,6 +90,6 @@ FAULTS = [
         _one_endpoint,
         clear_error,
     ),
-    Fault("two jobs, nothing given", "at once on the same nodes, `--nnodes=auto` and no endpoint", _nothing_given, works),
+    Fault("two jobs, nothing given", "at once on the same nodes, with `--nnodes=auto` alone", _nothing_given, works),
     Fault("requeue", "`scontrol requeue` while workers train; the second run has the same job id", _requeued, works),
 ]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from faults.fault import Fault
 from faults.outcome import Outcome, fails_within, works
 from faults.processes import has_mapped
 from faults.scene import READ_TIMEOUT, TRAIN, Scene
-from slurm.lab import Cluster
+
+if TYPE_CHECKING:
+    from slurm.lab import Cluster
 
 THIEF = str(Path(__file__).with_name("thief.py"))
 SECONDS = 5

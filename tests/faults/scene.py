@@ -7,11 +7,13 @@ import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Callable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Callable, NamedTuple, Sequence
 
 from faults.outcome import Outcome
 from faults.processes import Process, processes
-from slurm.lab import Cluster, Lab, Run
+
+if TYPE_CHECKING:
+    from slurm.lab import Cluster, Lab, Run
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
@@ -19,7 +21,7 @@ TASK = str(HERE / "task.sh")
 STILL = str(HERE / "still.py")
 TRAIN = str(HERE / "train.py")
 
-#: Plain torchrun works here too: its nodes reach one another by their own names. Slurm ends all processes of a step with it.
+#: Plain torchrun works here too: the nodes reach one another by their own names. Slurm ends all processes of a step.
 SWITCHES = {"OPEN_ETH": "1", "PROCTRACK": "cgroup"}
 PORT = 29500
 ENDPOINT = f"jwb0001:{PORT}"

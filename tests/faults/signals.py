@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
 from faults.fault import Fault
-from faults.outcome import Outcome
 from faults.processes import has_mapped, listens
 from faults.scene import PORT, Job, Scene
+
+if TYPE_CHECKING:
+    from faults.outcome import Outcome
 
 FIRST, SECOND = "jwb0001", "jwb0002"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Iterable, NamedTuple
+from typing import TYPE_CHECKING, Iterable, NamedTuple
 
 import reliability
-from faults.fault import Fault
+
+if TYPE_CHECKING:
+    from faults.fault import Fault
 
 SECTION = "faults"
 _COLUMNS = ("fault", "what was done", "torchrun", "torchrun_jsc", "verdict", "run on")

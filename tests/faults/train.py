@@ -1,4 +1,4 @@
-"""A worker that trains until it is told to stop: adds up over all ranks, again and again, and counts. Then it reports."""
+"""A worker that adds up over all ranks, again and again, until it is told to stop; it counts. Then it reports."""
 
 from __future__ import annotations
 

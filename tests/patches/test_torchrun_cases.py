@@ -21,6 +21,7 @@ from torch.distributed import run
 import torchrun_jsc
 
 Launch = Callable[..., None]
+HANDLED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 ELASTIC = ["--nnodes=1:2", "--nproc_per_node=2", "--rdzv_backend=c10d", "--rdzv_id=77", "--monitor_interval=0.1"]
 
 
@@ -32,7 +33,7 @@ def launcher(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def launch(launcher: str) -> Iterator[Launch]:
     """Launch in this process. torch leaves its handlers of signals behind."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in HANDLED}
     yield run.main if launcher == "torchrun" else torchrun_jsc.main
     for number, handler in handlers.items():
         signal.signal(number, handler)
@@ -127,8 +128,8 @@ def test_the_rendezvous_is_shut_down_once(launch: Launch, tmp_path: Path) -> Non
 
 
 def test_output_of_workers(launch: Launch, tmp_path: Path, capsys: Any) -> None:
-    options = [f"--master_port={free_port()}", "--nproc_per_node=2", "--redirects=3", "--tee=3", f"--log_dir={tmp_path}"]
-    launch([*options, "--no_python", "sh", "-c", "echo rank $RANK"])
+    logs = ["--redirects=3", "--tee=3", f"--log_dir={tmp_path}"]
+    launch([f"--master_port={free_port()}", "--nproc_per_node=2", *logs, "--no_python", "sh", "-c", "echo rank $RANK"])
     assert sorted(capsys.readouterr().out.splitlines()) == ["[default0]:rank 0", "[default1]:rank 1"]
 
 

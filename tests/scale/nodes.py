@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+from typing_extensions import Self
+
 import reliability
 from slurm.jobs import succeeded
 from slurm.lab import TORCHRUN_JSC, Lab
@@ -17,7 +19,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 class Memory:
     """The memory that is taken while a block runs, in GiB."""
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Self:
         self._before = self._least = _available()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look)

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import reliability
-from slurm.lab import Lab
+
+if TYPE_CHECKING:
+    from slurm.lab import Lab
 
 PLAN = str(Path(__file__).with_name("plan.py"))
 SIZES = (1, 1_000, 10_000, 65_536)

@@ -47,7 +47,7 @@ def run(lab: Lab) -> tuple[str, list[str]]:
                 wrong.append(f"{what}: {seen['attempts']} attempts of {number} watchers")
             if not seen["store_answers"]:
                 wrong.append(f"{what}: the store does not answer after {number} watchers")
-    columns = ("the host node", "watchers", "attempts", "connections", "packets sent", "received", "within s", "warnings")
+    columns = ("the host node", "watchers", "attempts", "connections", "sent", "received", "within s", "warnings")
     return reliability.table(columns, body), wrong
 
 

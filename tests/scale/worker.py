@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
-from report import report  # noqa: E402
+from report import report
 
 dist.init_process_group("gloo", timeout=timedelta(seconds=300))
 total = torch.tensor([dist.get_rank() + 1])

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
@@ -71,11 +71,11 @@ def results(directory: Path, launcher: str) -> dict[str, str]:
             timeout=LIMIT,
         )
     print(f"{launcher}: {log.read_text().splitlines()[-1]}", flush=True)
-    cases = ElementTree.parse(report).iter("testcase")
+    cases = ET.parse(report).iter("testcase")
     return {f"{case.get('classname')}.{case.get('name')}": _result(case) for case in cases}
 
 
-def _result(case: ElementTree.Element) -> str:
+def _result(case: ET.Element) -> str:
     if case.find("skipped") is not None:
         return "skipped"
     return "passed" if case.find("failure") is None and case.find("error") is None else "failed"

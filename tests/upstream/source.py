@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurm.lab import BUILD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PLACE = BUILD / "upstream"
 REPOSITORY = "https://github.com/pytorch/pytorch"
@@ -75,7 +77,16 @@ def _from_debian() -> Path:
 def _run(*command: str, cwd: Path | None = None) -> None:
     env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
-        done = subprocess.run(command, env=env, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
+        done = subprocess.run(
+            command,
+            env=env,
+            cwd=cwd,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
+        )
     except FileNotFoundError:
         raise Unavailable(f"no {command[0]}") from None
     except subprocess.TimeoutExpired:

@@ -17,6 +17,7 @@ from typing import Any
 from torchrun_jsc import preflight
 from torchrun_jsc.launch import CURRENT
 from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.read_timeout import hold_read_timeout
 
 _MODULE = "torch.distributed.elastic.rendezvous.dynamic_rendezvous"
 _NODE = f"{_MODULE}:DynamicRendezvousHandler.next_rendezvous"
@@ -44,6 +45,7 @@ def _wrap_next_rendezvous(original: Function) -> Function:
         plan = CURRENT.get()
         if plan is not None and plan.untouched is None:
             _forget_master(self)
+            hold_read_timeout(self._store)
             if not hasattr(self, _CHECKED):
                 setattr(self, _CHECKED, True)
                 preflight.before_workers(plan, self._store, self.settings.run_id)
