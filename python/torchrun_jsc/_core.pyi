@@ -2,6 +2,22 @@
 
 from typing import Any, Mapping, final
 
+__all__ = [
+    "Endpoint",
+    "Hostlist",
+    "Interface",
+    "Plan",
+    "__version__",
+    "expand_hostlist",
+    "fold_hostlist",
+    "interfaces",
+    "lookup",
+    "nodes_of_step",
+    "plan",
+    "resolve_endpoint",
+    "route_to",
+]
+
 __version__: str
 
 @final

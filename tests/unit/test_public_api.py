@@ -1,5 +1,6 @@
-"""The public names are this list, and importing them is cheap."""
+"""The public names and what they take are these lists, and importing them is cheap."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -31,6 +32,57 @@ def test_the_public_names_are_this_list():
     assert all(hasattr(torchrun_jsc, name) for name in PUBLIC)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         torchrun_jsc.nothing  # noqa: B018
+
+#: What a caller may pass, as `inspect` writes it, without the annotations.
+SIGNATURES = {
+    "apply_fixes": "(strict=True)",
+    "expand_hostlist": "(expression)",
+    "fold_hostlist": "(names)",
+    "interfaces": "()",
+    "main": "(args=None)",
+    "resolve_endpoint": "(endpoint=None, *, nodelist=None, node_rank=None, host_node_rank=None, host_template=None, "
+    "interface=None, port=None, timeout=None, environ=None)",
+}
+
+#: What the values have, beside what every object has.
+MEMBERS = {
+    "Endpoint": [
+        "address", "env", "host", "host_node", "init_method", "interface", "is_host", "local_rank", "local_world_size",
+        "nnodes", "node", "node_rank", "port", "rank", "reasons", "warnings", "world_size",
+    ],
+    "Hostlist": ["__getitem__", "__len__", "position"],
+    "Interface": ["addresses", "index", "is_loopback", "is_running", "is_up", "link_type", "name"],
+}  # fmt: skip
+
+ERRORS = {
+    "HostlistError": {"TorchrunJscError", "ValueError"},
+    "ResolveError": {"TorchrunJscError", "OSError"},
+    "SettingError": {"TorchrunJscError", "ValueError"},
+    "TorchrunJscError": {"RuntimeError"},
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signatures(name):
+    signature = inspect.signature(getattr(torchrun_jsc, name))
+    bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    assert str(inspect.Signature(bare)) == SIGNATURES[name]
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_members(name):
+    public = {member for member in vars(getattr(torchrun_jsc, name)) if not member.startswith("_")}
+    assert public | {member for member in MEMBERS[name] if member.startswith("__")} == set(MEMBERS[name])
+    assert all(hasattr(getattr(torchrun_jsc, name), member) for member in MEMBERS[name])
+
+
+def test_nothing_public_is_in_none_of_these_lists():
+    assert set(PUBLIC) == {"__version__", *SIGNATURES, *MEMBERS, *ERRORS}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    assert {base.__name__ for base in getattr(torchrun_jsc, name).__bases__} == ERRORS[name]
 
 
 def modules_after(statement):
