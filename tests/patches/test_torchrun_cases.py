@@ -127,10 +127,12 @@ def test_the_rendezvous_is_shut_down_once(launch: Launch, tmp_path: Path) -> Non
     assert handler.return_value.shutdown.call_count == 1
 
 
-def test_output_of_workers(launch: Launch, tmp_path: Path, capsys: Any) -> None:
+# torch leaves the files of the logs open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_output_of_workers(launch: Launch, tmp_path: Path, capfd: Any) -> None:
     logs = ["--redirects=3", "--tee=3", f"--log_dir={tmp_path}"]
     launch([f"--master_port={free_port()}", "--nproc_per_node=2", *logs, "--no_python", "sh", "-c", "echo rank $RANK"])
-    assert sorted(capsys.readouterr().out.splitlines()) == ["[default0]:rank 0", "[default1]:rank 1"]
+    assert sorted(capfd.readouterr().out.splitlines()) == ["[default0]:rank 0", "[default1]:rank 1"]
 
 
 def test_two_agents(launcher: str, tmp_path: Path) -> None:
