@@ -19,7 +19,7 @@ demo: build ## torchrun fails and torchrun_jsc trains, on a Slurm cluster of fou
 
 test: build ## all tests; with REQUIRE_SLURM=1 those that need Slurm fail instead of being skipped
 	cargo test --quiet --locked
-	.venv/bin/python -m pytest -rs
+	.venv/bin/python -m pytest -rs -n 2 --dist loadgroup
 
 check: build ## formatters, linters, types, spelling, workflows and what the crates are
 	@scripts/pip --quiet --requirement requirements/check.txt

@@ -1,4 +1,6 @@
-"""The `cluster` fixture: a real Slurm cluster on this machine (tests/slurm)."""
+"""The `cluster` fixture: a real Slurm cluster on this machine (tests/slurm); and which tests may run side by side."""
+
+from __future__ import annotations
 
 import os
 import sys
@@ -14,6 +16,18 @@ from slurm.lab import CannotRun, Cluster, Lab
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cluster(**switches): settings of tests/slurm/cluster, as in OPEN_ETH='1'")
+    # pytest-xdist's own, also where that is not installed.
+    config.addinivalue_line("markers", "xdist_group(name): tests that one process runs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that use clusters may run beside others, file by file: each process has a cluster of its own.
+
+    All others stay together, since some launch on this machine itself and want the same port.
+    """
+    for item in items:
+        apart = "lab" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group(item.path.name if apart else "here"))
 
 
 @pytest.fixture(scope="session")
