@@ -12,7 +12,7 @@ MAKEFLAGS += --no-print-directory
 sources := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi')
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 demo: build ## torchrun fails and torchrun_jsc trains, on a Slurm cluster of four nodes on this machine
 	@scripts/demo
@@ -26,8 +26,8 @@ check: build ## formatters, linters, types, spelling, workflows and what the cra
 	cargo fmt --check
 	cargo clippy --quiet --locked --all-targets -- -D warnings
 	cargo clippy --quiet --locked --features python -- -D warnings
-	.venv/bin/ruff check python tests examples
-	.venv/bin/ruff format --check python
+	.venv/bin/ruff check python tests examples packaging
+	.venv/bin/ruff format --check python packaging
 	.venv/bin/mypy
 	.venv/bin/stubtest --concise --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt torchrun_jsc
 	.venv/bin/vermin --quiet --target=3.8- --violations python
@@ -39,6 +39,9 @@ check: build ## formatters, linters, types, spelling, workflows and what the cra
 wheel: ## sdist and wheels in dist/, checked, and run in the oldest and the newest Python that is here
 	@scripts/wheel
 	@scripts/wheel-check
+
+packaging: ## the recipes of EasyBuild, Spack and Apptainer, brought up to date and checked
+	@scripts/packaging
 
 docs: build ## write those parts of the documents that are made
 	@.venv/bin/python tests/documents
@@ -75,4 +78,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check docs wheel bench matrix faults scale upstream build setup clean
+.PHONY: help demo test check docs wheel packaging bench matrix faults scale upstream build setup clean
