@@ -55,7 +55,6 @@ matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); wri
 	@$(PYTHON) tests/matrix $(TORCH)
 
 faults: build ## processes, networks and nodes that break, with torchrun and torchrun_jsc; writes docs/reliability.md
-	@scripts/setup faketime
 	@.venv/bin/python tests/faults
 
 scale: build ## sixteen nodes, steps of 65,536 nodes, 4,096 nodes that wait; writes docs/reliability.md

@@ -11,7 +11,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import reliability  # noqa: E402
 from faults import jobs, network, nodes, signals, system, table  # noqa: E402
-from faults.fault import Fault, Unavailable  # noqa: E402
+from faults.fault import Fault  # noqa: E402
 from faults.outcome import Outcome  # noqa: E402
 from faults.scene import Scene  # noqa: E402
 from slurm.lab import BUILD, TORCHRUN, TORCHRUN_JSC, CannotRun, Lab  # noqa: E402
@@ -27,7 +27,7 @@ def main() -> int:
     unknown = set(chosen) - set(names)
     if unknown:
         parser.error(f"no such fault: {', '.join(sorted(unknown))}")
-    failed = skipped = 0
+    failed = 0
     lab = Lab()
     try:
         for number, fault in enumerate(FAULTS):
@@ -35,15 +35,12 @@ def main() -> int:
                 continue
             try:
                 failed += not _row(lab, number, fault)
-            except Unavailable as reason:
-                print(f"{fault.name}: skipped: {reason}", flush=True)
-                skipped += 1
             except CannotRun as reason:
                 print(reason, file=sys.stderr)
                 return 1
     finally:
         lab.down()
-    print(f"faults: {failed} failed, {skipped} skipped")
+    print(f"faults: {failed} failed")
     return 1 if failed else 0
 
 
@@ -62,7 +59,7 @@ def _run(lab: Lab, number: int, fault: Fault, launcher: str) -> Outcome:
     directory = BUILD / "faults" / str(number) / Path(launcher).name
     shutil.rmtree(directory, ignore_errors=True)
     try:
-        return fault.run(Scene(lab, launcher, directory))
+        return fault.run(Scene(lab, launcher, directory, fault.switches))
     except TimeoutError as error:
         # A job that hangs ends with its cluster.
         lab.down()

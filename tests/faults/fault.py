@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple
 
 from faults.outcome import Outcome, Verdict, same
+from faults.scene import OPEN
 
 if TYPE_CHECKING:
     from faults.scene import Scene
-
-
-class Unavailable(Exception):  # noqa: N818 (no error of the program)
-    """This machine lacks something; says what."""
 
 
 class Fault(NamedTuple):
@@ -22,3 +19,5 @@ class Fault(NamedTuple):
     done: str
     run: Callable[[Scene], Outcome]
     verdict: Verdict = same
+    #: Those of the cluster.
+    switches: Mapping[str, str] = OPEN

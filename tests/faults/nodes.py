@@ -11,7 +11,7 @@ from faults.fault import Fault
 from faults.network import cut
 from faults.outcome import Outcome, fails_within, works
 from faults.processes import of_node
-from faults.scene import READ_TIMEOUT, TRAIN, Scene
+from faults.scene import READ_TIMEOUT, TRACKED, TRAIN, Scene
 
 FIRST, SECOND = "jwb0001", "jwb0002"
 LATE = 30
@@ -63,8 +63,8 @@ def _late(number: int) -> Callable[[Scene], Outcome]:
 
 
 FAULTS = [
-    Fault("agent killed", "SIGKILL to the launcher of the second node", _agent_killed(SECOND)),
-    Fault("host agent killed", "SIGKILL to the launcher that serves the store", _agent_killed(FIRST)),
+    Fault("agent killed", "SIGKILL to the launcher of the second node", _agent_killed(SECOND), switches=TRACKED),
+    Fault("host agent killed", "SIGKILL to the launcher that serves the store", _agent_killed(FIRST), switches=TRACKED),
     Fault(
         "worker killed",
         "SIGKILL to a worker, `--max-restarts=1`; training must go on",

@@ -7,7 +7,7 @@ import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Callable, Mapping, NamedTuple, Sequence
 
 from faults.outcome import Outcome
 from faults.processes import Process, processes
@@ -21,17 +21,19 @@ TASK = str(HERE / "task.sh")
 STILL = str(HERE / "still.py")
 TRAIN = str(HERE / "train.py")
 
-#: Plain torchrun works here too: the nodes reach one another by their own names. Slurm ends all processes of a step.
-SWITCHES = {"OPEN_ETH": "1", "PROCTRACK": "cgroup"}
+#: Plain torchrun works here too: the nodes reach one another by their own names.
+OPEN = {"OPEN_ETH": "1"}
+#: And Slurm ends what is left of a step.
+TRACKED = {**OPEN, "PROCTRACK": "cgroup"}
 PORT = 29500
 ENDPOINT = f"jwb0001:{PORT}"
 #: Seconds that torch waits for the store, instead of 60.
-READ_TIMEOUT = 10
+READ_TIMEOUT = 30
 #: Seconds after which a job that has not ended counts as hanging.
-LIMIT = 180
+LIMIT = 240
 
 
-def until(condition: Callable[[], object], what: str, seconds: float = 90) -> None:
+def until(condition: Callable[[], object], what: str, seconds: float = 150) -> None:
     """Wait for a condition.
 
     :raises TimeoutError: where it does not come.
@@ -39,7 +41,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = 90) -> No
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"not after {seconds:.0f} s: {what}")
+            raise TimeoutError(f"no {what} after {seconds:.0f} s")
         time.sleep(0.05)
 
 
@@ -51,11 +53,13 @@ class Scene(NamedTuple):
     launcher: str
     #: A directory of its own that all nodes see.
     directory: Path
+    #: Those of the cluster.
+    switches: Mapping[str, str]
 
     @property
     def cluster(self) -> Cluster:
         """The cluster, which is started where there is none."""
-        return self.lab.cluster(SWITCHES)
+        return self.lab.cluster(dict(self.switches))
 
     def job(
         self,
@@ -143,7 +147,7 @@ class Job:
         """
         until(lambda: condition() or self._run.done(), what)
         if not condition():
-            raise TimeoutError(f"the job ended without: {what}\n{self._run.result()}")
+            raise TimeoutError(f"the job ended, and no {what}\n{self._run.result()}")
 
     def kill(self, pid: int, number: int) -> None:
         """Send a signal; the time counts from here."""

@@ -16,6 +16,8 @@ from torch.distributed.elastic.rendezvous import c10d_rendezvous_backend as back
 PORT = 29500
 original = backend._create_tcp_store
 taken = socket.socket(socket.AF_INET6)
+# As torch does: connections of an earlier job may not be over yet.
+taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
 
 
