@@ -1,5 +1,7 @@
 //! The one error type of the crate.
 
+use std::fmt;
+
 /// What can go wrong between reading the environment and having a plan.
 ///
 /// Every message names the input and its value; values are quoted with control characters escaped, so that nothing
@@ -27,7 +29,7 @@ pub enum Error {
         limit: usize,
     },
     /// A variable or option whose value cannot be used.
-    #[error("{name}={value:?}: {reason}")]
+    #[error("{}={value:?}: {}", Plain(.name), Plain(.reason))]
     Setting {
         /// Environment variable (`SLURM_NODEID`) or option (`--rdzv_endpoint`).
         name: String,
@@ -38,7 +40,8 @@ pub enum Error {
     },
     /// A host name without a usable address.
     #[error(
-        "{name}={host:?}: cannot resolve it on node {node}: {answer}; use a name that all nodes resolve, or an address"
+        "{}={host:?}: cannot resolve it on node {}: {}; use a name that all nodes resolve, or an address",
+        Plain(.name), Plain(.node), Plain(.answer)
     )]
     Resolve {
         /// Where the name came from (`--rdzv_endpoint`).
@@ -52,5 +55,36 @@ pub enum Error {
     },
 }
 
+/// Text with control characters escaped as in `{:?}`, and quotes left alone.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '"' | '\'' | '\\' => write!(f, "{c}"),
+            _ => write!(f, "{}", c.escape_debug()),
+        })
+    }
+}
+
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_message_is_raw() {
+        let raw = || "\u{1b}[31m\n\u{202e}\"'\\é".to_owned();
+        let setting = Error::Setting { name: raw(), value: raw(), reason: raw() };
+        let resolve = Error::Resolve { name: raw(), host: raw(), node: raw(), answer: raw() };
+        let hostlist = Error::Hostlist { expression: raw(), offset: 0, reason: "" };
+        let too_many = Error::TooManyHosts { expression: raw(), count: 2, limit: 1 };
+        for error in [setting, resolve, hostlist, too_many] {
+            let message = error.to_string();
+            assert!(message.contains("\\u{1b}[31m\\n\\u{202e}") && message.contains('é'), "{message}");
+            assert!(!message.contains(|c: char| c.is_control() || c == '\u{202e}'), "{message}");
+        }
+    }
+}

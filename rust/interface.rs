@@ -151,6 +151,12 @@ impl Table {
         self.owner(ip).filter(|interface| !interface.is_shared())
     }
 
+    /// The addresses under which other nodes may reach this one.
+    pub fn own_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        let usable = self.interfaces.iter().filter(|interface| interface.unusable().is_none());
+        usable.flat_map(|interface| &interface.addresses).map(|address| address.ip).filter(|&ip| is_global(ip))
+    }
+
     /// The interface whose attached network contains `ip`.
     #[must_use]
     pub fn attached_to(&self, ip: IpAddr) -> Option<&Interface> {
@@ -278,5 +284,7 @@ mod tests {
         ] {
             assert_eq!(table.proof_of_self(ip.parse().unwrap()).map(|i| i.name.as_str()), owner, "{ip}");
         }
+        let own: Vec<_> = table.own_addresses().map(|ip| ip.to_string()).collect();
+        assert_eq!(own, ["10.99.0.1", "10.20.0.1"]);
     }
 }

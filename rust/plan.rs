@@ -172,6 +172,8 @@ pub struct Plan {
     pub gloo_interface: Option<Decision<String>>,
     /// Who ranks the nodes of a round.
     pub rank_order: Option<Decision<RankOrder>>,
+    /// The number of this agent on its node.
+    pub local_id: usize,
     /// Options to fill in.
     pub fills: Vec<Fill>,
     /// What the user should know, a line each.
@@ -198,7 +200,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
     if plan.identity.name.is_empty() {
         plan.identity = identity::identify(step, node.hostname, options.max_nodes)?;
     }
-    if let Some(reason) = refuse_loopback(options, &endpoint, &plan.identity)? {
+    if let Some(reason) = refuse_loopback(options, &endpoint, &plan)? {
         plan.untouched = Some(reason);
         return Ok(plan);
     }
@@ -227,6 +229,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
     plan.warnings.extend(gloo.warning);
     plan.rank_order = order::decide(&context, &host);
     plan.host_check = host.check;
+    plan.local_id = if options.backend == "c10d" { step.local_id()?.unwrap_or(0) } else { 0 };
     plan.is_host = host.serves;
     plan.host_node = host.name;
     plan.form = host.form;
@@ -258,11 +261,13 @@ fn stay_out(options: &Options, fills: &[Fill]) -> Option<String> {
 }
 
 /// Refuse an endpoint on loopback that other nodes are to reach; leave torch alone with any other one on loopback.
-fn refuse_loopback(options: &Options, endpoint: &Endpoint, identity: &Identity) -> Result<Option<String>> {
+fn refuse_loopback(options: &Options, endpoint: &Endpoint, plan: &Plan) -> Result<Option<String>> {
     if options.backend.starts_with("etcd") || !endpoint.is_loopback() {
         return Ok(None);
     }
-    if options.min_nodes > 1 && identity.nnodes().is_some_and(|nodes| nodes > 1) {
+    let is_filled = !plan.fills.is_empty();
+    let several = plan.identity.nnodes().is_some_and(|nodes| nodes > 1);
+    if several && (options.min_nodes > 1 || is_filled) {
         return Err(Error::Setting {
             name: "--rdzv_endpoint".into(),
             value: options.endpoint.clone(),
@@ -271,7 +276,8 @@ fn refuse_loopback(options: &Options, endpoint: &Endpoint, identity: &Identity) 
                 .into(),
         });
     }
-    Ok(Some("the endpoint is on loopback".into()))
+    // torch alone would not know what was filled in.
+    Ok((!is_filled).then(|| "the endpoint is on loopback".into()))
 }
 
 /// Refuse an endpoint whose every address is one that other nodes cannot reach, unless it is a node's own name: that

@@ -28,8 +28,8 @@ const INTERFACE_DEADLINE: Duration = Duration::from_secs(10);
 mod _core {
     #[pymodule_export]
     use super::{
-        expand_hostlist, fold_hostlist, interfaces, lookup, make_plan, nodes_of_step, resolve_endpoint, route_to,
-        PyEndpoint, PyHostlist, PyInterface, PyPlan,
+        expand_hostlist, fold_hostlist, interfaces, lookup, make_plan, nodes_of_step, own_addresses, resolve_endpoint,
+        route_to, PyEndpoint, PyHostlist, PyInterface, PyPlan,
     };
 
     #[pymodule_export]
@@ -249,6 +249,11 @@ impl PyPlan {
             RankOrder::Torch => "torch",
             RankOrder::Step => "slurm",
         })
+    }
+
+    #[getter]
+    fn local_id(&self) -> usize {
+        self.0.local_id
     }
 
     #[getter]
@@ -634,6 +639,11 @@ fn expand_hostlist(py: Python<'_>, expression: Text) -> PyResult<Bound<'_, PyLis
 #[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
 fn fold_hostlist(names: Vec<Text>) -> PyResult<String> {
     Ok(hostlist::fold(&names)?)
+}
+
+#[pyfunction]
+fn own_addresses() -> PyResult<Vec<String>> {
+    Ok(Table::snapshot()?.own_addresses().map(|ip| ip.to_string()).collect())
 }
 
 #[pyfunction]

@@ -1,7 +1,9 @@
 //! Host names to addresses, with a deadline, and the way to an address.
 
+use std::cell::RefCell;
+use std::collections::hash_map::{Entry, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,19 +21,36 @@ pub trait Resolver {
     /// The resolver's own answer, for people.
     fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String>;
 
+    /// Ask for these hosts at once, since they will be looked up one after the other.
+    fn ask_early(&self, _hosts: &[&str]) {}
+
+    /// Whether the deadline has passed: then a look-up that failed says nothing of the name.
+    fn is_late(&self) -> bool {
+        false
+    }
+
     /// The source address this node would use towards `target`; `None` where there is no route.
     fn source_to(&self, target: IpAddr) -> Option<IpAddr>;
 }
 
 /// The system's resolver: nsswitch, `/etc/hosts`, sssd and DNS behave as they do in torch.
 ///
-/// All look-ups of one resolver share one deadline. A look-up that is still running then is left behind on its thread:
-/// getaddrinfo(3) cannot be cancelled.
+/// All look-ups of one resolver share one deadline, and no name is asked for twice. A look-up that is still running at the
+/// deadline is left behind on its thread: getaddrinfo(3) cannot be cancelled.
 pub struct SystemResolver<F> {
     patient: bool,
     timeout: Duration,
     deadline: Instant,
     interrupted: F,
+    asked: RefCell<HashMap<String, Asked>>,
+}
+
+type Answer = Result<Vec<IpAddr>, String>;
+
+/// A name that was asked for.
+enum Asked {
+    Waiting(Receiver<Answer>),
+    Answered(Answer),
 }
 
 impl<F: Fn() -> bool> SystemResolver<F> {
@@ -46,7 +65,7 @@ impl<F: Fn() -> bool> SystemResolver<F> {
     pub fn with_patience(timeout: Duration, patient: bool, interrupted: F) -> Self {
         let now = Instant::now();
         let deadline = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400));
-        Self { patient, timeout, deadline, interrupted }
+        Self { patient, timeout, deadline, interrupted, asked: RefCell::default() }
     }
 }
 
@@ -62,7 +81,21 @@ impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
                 return answer;
             }
             thread::sleep(left.min(RETRY));
+            self.asked.borrow_mut().remove(host);
         }
+    }
+
+    fn ask_early(&self, hosts: &[&str]) {
+        let mut asked = self.asked.borrow_mut();
+        for host in hosts.iter().filter(|host| host.parse::<IpAddr>().is_err()) {
+            if let Entry::Vacant(place) = asked.entry((*host).to_owned()) {
+                place.insert(start(host));
+            }
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline <= Instant::now()
     }
 
     fn source_to(&self, target: IpAddr) -> Option<IpAddr> {
@@ -75,21 +108,25 @@ impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
 }
 
 impl<F: Fn() -> bool> SystemResolver<F> {
-    /// One question to the system, until the deadline.
-    fn ask(&self, host: &str) -> Result<Vec<IpAddr>, String> {
-        let (sender, receiver) = mpsc::channel();
-        let name = host.to_owned();
-        thread::Builder::new()
-            .name("resolve".into())
-            .spawn(move || {
-                // The receiver may be gone after its deadline.
-                let _ = sender.send(system_lookup(&name));
-            })
-            .map_err(|error| error.to_string())?;
+    /// The system's answer; without one, it is waited for until the deadline.
+    fn ask(&self, host: &str) -> Answer {
+        let mut asked = self.asked.borrow_mut();
+        let asked = asked.entry(host.to_owned()).or_insert_with(|| start(host));
+        if let Asked::Waiting(receiver) = asked {
+            *asked = Asked::Answered(self.wait(receiver)?);
+        }
+        match asked {
+            Asked::Answered(answer) => answer.clone(),
+            Asked::Waiting(_) => unreachable!("it was waited for"),
+        }
+    }
+
+    /// The answer, or in the outer result why there is none yet.
+    fn wait(&self, receiver: &Receiver<Answer>) -> Result<Answer, String> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             match receiver.recv_timeout(left.min(INTERRUPT_POLL)) {
-                Ok(answer) => return answer,
+                Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => return Err("the look-up ended without an answer".into()),
                 Err(RecvTimeoutError::Timeout) if (self.interrupted)() => return Err("interrupted".into()),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
@@ -101,7 +138,21 @@ impl<F: Fn() -> bool> SystemResolver<F> {
     }
 }
 
-fn system_lookup(host: &str) -> Result<Vec<IpAddr>, String> {
+/// One question to the system, on a thread of its own.
+fn start(host: &str) -> Asked {
+    let (sender, receiver) = mpsc::channel();
+    let name = host.to_owned();
+    let thread = thread::Builder::new().name("resolve".into()).spawn(move || {
+        // The receiver may be gone after its deadline.
+        let _ = sender.send(system_lookup(&name));
+    });
+    match thread {
+        Ok(_) => Asked::Waiting(receiver),
+        Err(error) => Asked::Answered(Err(error.to_string())),
+    }
+}
+
+fn system_lookup(host: &str) -> Answer {
     let answers = (host, 0).to_socket_addrs().map_err(|error| plain(&error.to_string()))?;
     let mut addresses = Vec::new();
     for ip in answers.map(|answer| answer.ip()) {
@@ -156,6 +207,19 @@ mod tests {
         assert!(start.elapsed() >= timeout, "{:?}", start.elapsed());
         let hasty = SystemResolver::with_patience(timeout, true, || true);
         assert!(hasty.lookup("no such name").is_err());
+    }
+
+    #[test]
+    fn a_name_is_asked_for_once() {
+        let resolver = resolver();
+        resolver.ask_early(&["localhost", "127.0.0.1"]);
+        assert_eq!(resolver.asked.borrow().len(), 1);
+        let answer = resolver.lookup("localhost");
+        // Without another look-up it is there after the deadline too.
+        let late = SystemResolver { deadline: Instant::now(), ..resolver };
+        assert!(late.is_late());
+        assert_eq!(late.lookup("localhost"), answer);
+        assert_eq!(late.lookup("other").unwrap_err(), "no answer within 5 s");
     }
 
     #[test]

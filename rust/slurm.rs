@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::hostlist::Hostlist;
+use crate::hostlist::{Hostlist, MAX_EXPANDED};
 use crate::{Error, Result};
 
 pub use tasks::TaskCounts;
@@ -57,7 +57,10 @@ impl Nodes {
     #[must_use]
     pub fn join(groups: &[&Self]) -> Option<Self> {
         let texts: Vec<_> = groups.iter().map(|group| group.hosts.text()).collect();
-        let hosts = Hostlist::parse(&texts.join(",")).ok().filter(|hosts| !hosts.is_empty())?;
+        let hosts = Hostlist::parse(&texts.join(",")).ok()?;
+        if hosts.is_empty() || hosts.len() > MAX_EXPANDED {
+            return None;
+        }
         Some(Self { variable: "SLURM_JOB_NODELIST_HET_GROUP_*".into(), hosts })
     }
 }
@@ -207,18 +210,24 @@ fn parse_nodes(variable: &str, text: &str) -> Result<Nodes> {
     let bad = |reason: String| Error::Setting { name: variable.to_owned(), value: text.to_owned(), reason };
     match Hostlist::parse(text) {
         Ok(hosts) if hosts.is_empty() => Err(bad("names no node".into())),
+        // Some rules look at every node.
+        Ok(hosts) if hosts.len() > MAX_EXPANDED => {
+            Err(bad(format!("stands for {} nodes, more than any cluster has", hosts.len())))
+        }
         Ok(hosts) => Ok(Nodes { variable: variable.to_owned(), hosts }),
         Err(Error::Hostlist { offset, reason, .. }) => Err(bad(format!("not a node list: {reason} at byte {offset}"))),
         Err(other) => Err(bad(other.to_string())),
     }
 }
 
+/// Slurm's numbers have 32 bits.
 pub(crate) fn number(name: &str, text: &str) -> Result<usize> {
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten().ok_or_else(|| Error::Setting {
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let number: Option<u32> = digits.then(|| text.parse().ok()).flatten();
+    number.and_then(|number| usize::try_from(number).ok()).ok_or_else(|| Error::Setting {
         name: name.to_owned(),
         value: text.to_owned(),
-        reason: "not a number of 0 or more".into(),
+        reason: format!("not a number from 0 to {}", u32::MAX),
     })
 }
 
@@ -258,13 +267,17 @@ mod tests {
     fn garbage_is_an_error_that_names_the_variable_only_when_asked() {
         let step =
             step(&[("SLURM_NODEID", "x"), ("SLURM_STEP_NODELIST", "n[1-"), ("SLURM_STEP_TASKS_PER_NODE", "4(x")]);
-        assert_eq!(step.node_id().unwrap_err().to_string(), "SLURM_NODEID=\"x\": not a number of 0 or more");
+        assert_eq!(step.node_id().unwrap_err().to_string(), "SLURM_NODEID=\"x\": not a number from 0 to 4294967295");
         assert!(step.nodes().unwrap_err().to_string().starts_with("SLURM_STEP_NODELIST=\"n[1-\": not a node list: "));
         assert!(step.tasks_per_node().unwrap_err().to_string().starts_with("SLURM_STEP_TASKS_PER_NODE=\"4(x\": "));
-        for bad in ["-1", "1.0", "0x1", "99999999999999999999999", "١"] {
+        for bad in ["", "-1", "+1", "1.0", "0x1", "4294967296", "99999999999999999999999", "١"] {
             assert!(number("SLURM_NODEID", bad).is_err(), "{bad}");
         }
         assert_eq!(number("SLURM_NODEID", "007"), Ok(7));
+        let bomb = self::step(&[("SLURM_STEP_NODELIST", "n[0-65535][0-65535]")]);
+        let message =
+            "SLURM_STEP_NODELIST=\"n[0-65535][0-65535]\": stands for 4294967296 nodes, more than any cluster has";
+        assert_eq!(bomb.nodes().unwrap_err().to_string(), message);
     }
 
     #[test]

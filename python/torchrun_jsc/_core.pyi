@@ -125,6 +125,9 @@ class Plan:
     def fast_name(self, node: str) -> str | None:
         """Return what ``node`` is called in the endpoint's form, where that is known."""
     @property
+    def local_id(self) -> int:
+        """The number of this agent on its node."""
+    @property
     def rank_order(self) -> str | None:
         """Who ranks the nodes: ``slurm`` or ``torch``."""
     @property
@@ -242,6 +245,13 @@ def fold_hostlist(names: list[str]) -> str:
     """Return the shortest usual node list for ``names``; expanding it gives them back in their order.
 
     :raises HostlistError: where a name cannot stand in a node list.
+    """
+
+def own_addresses() -> list[str]:
+    """Return the addresses under which other nodes may reach this one: of interfaces that are up, without loopback,
+    link-local addresses and bridges that every node has.
+
+    :raises OSError: where the system cannot list them.
     """
 
 def interfaces() -> list[Interface]:

@@ -102,7 +102,7 @@ fn host_interface(context: &Context<'_>, host: &Host) -> Option<Decision<String>
         return Some(Decision::new(interface.name.clone(), format!("has {ip}, the endpoint's address")));
     }
     let nodes = &context.identity.nodes.as_ref()?.hosts;
-    let peer = nodes.nth((context.identity.rank? + 1) % nodes.len())?;
+    let peer = nodes.nth(context.identity.rank?.checked_add(1)? % nodes.len())?;
     let name = host.form.as_ref()?.apply(&peer);
     let targets = context.node.resolver.lookup(&name).ok()?;
     targets.into_iter().find_map(|target| {

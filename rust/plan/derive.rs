@@ -38,11 +38,17 @@ impl Derive<'_> {
         let templates = Template::of_site(&self.settings.host_templates, self.step.get("SYSTEMNAME"))?;
         let mut reason = format!("node {rank} of {} is {node}", nodes.variable);
         let (mut resolved, mut answers) = (None, Vec::new());
+        // Where the resolver is slow, these two take the time of one.
+        let names = templates.first().map(|template| [template.apply(&node), template.apply(&self.identity.name)]);
+        self.node.resolver.ask_early(&names.iter().flatten().map(String::as_str).collect::<Vec<_>>());
         for template in &templates {
             let name = template.apply(&node);
             match self.node.resolver.lookup(&name) {
-                Err(answer) => answers.push((name, answer)),
-                Ok(addresses) if self.is_reachable(&addresses) && self.is_proven(template) => {
+                Err(answer) => {
+                    self.check_in_time(nodes, &name, &answer)?;
+                    answers.push((name, answer));
+                }
+                Ok(addresses) if self.is_reachable(&addresses) && self.is_proven(nodes, template)? => {
                     return Ok(HostName { name, reason });
                 }
                 Ok(addresses) => {
@@ -60,13 +66,26 @@ impl Derive<'_> {
         }
         let (names, mut answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
         answers.dedup();
+        Err(self.unresolved(nodes, &names.join(","), &answers.join("; ")))
+    }
+
+    fn unresolved(&self, nodes: &Nodes, names: &str, answer: &str) -> Error {
         let by_template = !self.settings.host_templates.is_empty();
-        Err(Error::Resolve {
+        Error::Resolve {
             name: if by_template { "TORCHRUN_JSC_HOST_TEMPLATE".into() } else { nodes.variable.clone() },
-            host: names.join(","),
+            host: names.to_owned(),
             node: self.identity.name.clone(),
-            answer: answers.join("; "),
-        })
+            answer: answer.to_owned(),
+        }
+    }
+
+    /// A name whose answer is late may be known on other nodes. Nothing is decided without it: two nodes would go to two
+    /// names.
+    fn check_in_time(&self, nodes: &Nodes, name: &str, answer: &str) -> Result<()> {
+        if self.node.resolver.is_late() {
+            return Err(self.unresolved(nodes, name, answer));
+        }
+        Ok(())
     }
 
     /// Whether one of the addresses is this node's, or on a route through an allowed interface.
@@ -93,13 +112,17 @@ impl Derive<'_> {
 
     /// Whether names are made like this here: it is the site's rule, or this node's own name proves it. Where a
     /// domain answers for every name, a guess resolves without being a node's.
-    fn is_proven(&self, template: &Template) -> bool {
+    fn is_proven(&self, nodes: &Nodes, template: &Template) -> Result<bool> {
         // A login node has no name in the list that could prove anything.
         if !template.is_guessed() || self.identity.rank.is_none() {
-            return true;
+            return Ok(true);
         }
-        let own = self.node.resolver.lookup(&template.apply(&self.identity.name)).unwrap_or_default();
-        own.iter().any(|&ip| self.node.table.proof_of_self(ip).is_some())
+        let name = template.apply(&self.identity.name);
+        let own = self.node.resolver.lookup(&name);
+        if let Err(answer) = &own {
+            self.check_in_time(nodes, &name, answer)?;
+        }
+        Ok(own.unwrap_or_default().iter().any(|&ip| self.node.table.proof_of_self(ip).is_some()))
     }
 
     /// The port, and where it comes from.

@@ -129,11 +129,9 @@ fn by_address(context: &Context<'_>) -> Option<Decision<bool>> {
     }
     let table = context.node.table;
     let tells = context.addresses.iter().find(|&&ip| crate::interface::is_global(ip) && table.owner(ip).is_none())?;
-    // Without a step torch's own check may know better, for example behind address translation.
-    context
-        .step
-        .is_allocated()
-        .then(|| Decision::new(false, format!("{known_as}{tells}, which no interface of this node has")))
+    // Without nodes that are known torch's own check may know better, for example behind address translation.
+    let is_known = context.step.is_allocated() || context.identity.rank.is_some();
+    is_known.then(|| Decision::new(false, format!("{known_as}{tells}, which no interface of this node has")))
 }
 
 /// Node 0 of the step hosts.

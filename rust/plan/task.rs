@@ -108,7 +108,7 @@ impl Task {
 
     fn addresses_of_a_peer(&self, resolver: &dyn Resolver) -> Option<Vec<IpAddr>> {
         let nodes = &self.identity.nodes.as_ref()?.hosts;
-        let peer = nodes.nth((self.identity.rank? + 1) % nodes.len())?;
+        let peer = nodes.nth(self.identity.rank?.checked_add(1)? % nodes.len())?;
         resolver.lookup(&self.form.as_ref()?.apply(&peer)).ok()
     }
 }
@@ -278,7 +278,9 @@ fn counted(counts: &TaskCounts, node: usize, local: usize, first: usize, nodes: 
     let all = counts.before_node(nodes?);
     let number = counts.before_node(node).checked_add(local)?;
     let start = counts.before_node(first);
-    (all > 0 && start < all && number < all).then(|| (number + all - start) % all)
+    // Counts of that many tasks are sums that have saturated.
+    let is_known = all < usize::MAX && start < all && number < all;
+    is_known.then(|| if number < start { number + (all - start) } else { number - start })
 }
 
 fn setting(name: &str, value: &str, reason: &str) -> Error {

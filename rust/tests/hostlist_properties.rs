@@ -1,5 +1,9 @@
 //! Hostlists against a model that is written differently, and against hostile input.
 
+#[path = "../fuzz/properties/mod.rs"]
+#[allow(dead_code, unused_imports)] // the other targets are fuzz_replay's
+mod properties;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -149,38 +153,20 @@ proptest! {
 
     #[test]
     fn no_text_panics(text in any::<String>()) {
-        exercise(&text)?;
+        properties::hostlist(text.as_bytes());
     }
 
     #[test]
     fn no_near_miss_panics(text in "[n01239\\[\\],\\- \t]{0,40}") {
-        exercise(&text)?;
+        properties::hostlist(text.as_bytes());
     }
 
     #[test]
     fn no_number_panics(numbers in vec((any::<u64>(), 0..9_u64), 1..4)) {
         let ranges: Vec<_> = numbers.iter().map(|&(first, more)| format!("{first}-{}", first.wrapping_add(more))).collect();
-        exercise(&format!("n[{}]", ranges.join(",")))?;
-        exercise(&format!("n[{}]", ranges.join("][")))?;
+        properties::hostlist(format!("n[{}]", ranges.join(",")).as_bytes());
+        properties::hostlist(format!("n[{}]", ranges.join("][")).as_bytes());
     }
-}
-
-/// Whatever `text` is, it is an error with a place, or all functions agree on it.
-fn exercise(text: &str) -> Result<(), TestCaseError> {
-    match Hostlist::parse(text) {
-        Ok(list) => {
-            let hosts: Vec<_> = list.iter().take(100).collect();
-            for (k, host) in hosts.iter().enumerate() {
-                prop_assert_eq!(list.nth(k), Some(host.clone()));
-                prop_assert_eq!(list.position(host), hosts.iter().position(|other| other == host));
-            }
-            prop_assert_eq!(list.expand(100).is_ok(), list.len() <= 100);
-            prop_assert_eq!(list.nth(list.len()), None);
-        }
-        Err(Error::Hostlist { offset, .. }) => prop_assert!(offset < text.len() && text.is_char_boundary(offset)),
-        Err(other) => prop_assert!(false, "{other}"),
-    }
-    Ok(())
 }
 
 /// Fails when `action` takes time that grows with the number of hosts. The limit leaves room for a slow machine.

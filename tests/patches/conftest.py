@@ -33,7 +33,9 @@ def current() -> Iterator[Callable[..., None]]:
     tokens = []
 
     def become(**values: Any) -> None:
-        plan: Any = SimpleNamespace(untouched=None, is_host=None, host=None, local_address=None, node_rank=None)
+        plan: Any = SimpleNamespace(
+            untouched=None, is_host=None, host=None, local_address=None, node_rank=None, local_id=0
+        )
         vars(plan).update(values)
         tokens.append(CURRENT.set(plan))
 

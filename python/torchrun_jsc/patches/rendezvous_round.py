@@ -10,7 +10,6 @@ https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezv
 
 from __future__ import annotations
 
-import os
 from contextvars import ContextVar
 from typing import Any
 
@@ -51,7 +50,7 @@ def _wrap_next_rendezvous(original: Function) -> Function:
                 preflight.before_workers(plan, self._store, self.settings.run_id)
         if plan is None or plan.node_rank is None or plan.rank_order != "slurm":
             return original(self)
-        place = plan.node_rank * _AGENTS + int(os.environ.get("SLURM_LOCALID") or 0)
+        place = plan.node_rank * _AGENTS + plan.local_id
         # One more, since a key that nobody has set counts as 0.
         self._store.set(_key(self.settings.run_id, self._this_node), str(place + 1))
         token = _STORE.set(self._store)

@@ -1,0 +1,175 @@
+use std::collections::{BTreeMap, HashSet};
+
+use torchrun_jsc::interface::LazyTable;
+use torchrun_jsc::launched::Launched;
+use torchrun_jsc::plan::{plan as decide, task, Given, Node, Options, Plan, Settings};
+use torchrun_jsc::slurm::Step;
+use torchrun_jsc::Result;
+
+use super::assert_harmless;
+use super::node::Made;
+
+/// So many nodes of a step make their plans.
+const NODES: usize = 4;
+
+/// Lines such as `SLURM_NODEID=1`, the environment, and `--rdzv_endpoint=a01i`, torchrun's options.
+pub fn plan(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let lines: BTreeMap<_, _> = text.lines().filter_map(|line| line.split_once('=')).collect();
+    let launch = Launch { lines };
+    let step = launch.step(None);
+    let names: Vec<_> =
+        step.nodes().ok().flatten().map_or_else(Vec::new, |nodes| nodes.hosts.iter().take(NODES).collect());
+    let here = Made { number: 0, names: &names };
+
+    let plan = launch.plan(&step, here_of(&here, &here.table()));
+    let again = launch.plan(&step, here_of(&here, &here.table()));
+    assert_eq!(format!("{plan:?}"), format!("{again:?}"));
+    match &plan {
+        Ok(plan) => holds(plan, &launch.options()),
+        Err(error) => assert_harmless(error),
+    }
+    launch.task(&step, here_of(&here, &here.table()));
+    launch.one_host(&names);
+}
+
+fn here_of<'a>(made: &'a Made<'a>, table: &'a LazyTable) -> Node<'a> {
+    Node { hostname: "somewhere", table, resolver: made, ephemeral_ports: Some((32_768, 60_999)) }
+}
+
+/// What is true of every plan by itself.
+fn holds(plan: &Plan, options: &Options) {
+    if plan.untouched.is_some() {
+        // Torch alone would take its default for what is missing: this node for all.
+        assert!(plan.fills.is_empty(), "{plan:?}");
+        return assert!(plan.endpoint.is_none() && plan.is_host.is_none() && plan.local_address.is_none());
+    }
+    let endpoint = &plan.endpoint.as_ref().expect("a plan has an endpoint").value;
+    assert!(!endpoint.host.is_empty());
+    if options.max_nodes > 1 {
+        assert_ne!(endpoint.port, Some(0));
+        // With an endpoint that was filled in the answer is never localhost.
+        assert!(plan.fills.is_empty() || !endpoint.is_loopback() || options.given.contains(&"rdzv_endpoint".into()));
+    }
+    for fill in &plan.fills {
+        assert!(!options.given.iter().any(|given| given == fill.option) || fill.option == "rdzv_endpoint", "{fill:?}");
+    }
+    assert!(plan.preflight_port >= 20_001 && plan.preflight_port <= 29_400);
+}
+
+struct Launch<'a> {
+    lines: BTreeMap<&'a str, &'a str>,
+}
+
+impl Launch<'_> {
+    fn get(&self, name: &str) -> Option<String> {
+        self.lines.get(name).map(|&value| value.to_owned())
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.lines.get(name)?.parse().ok()
+    }
+
+    /// The step as this process sees it, or as node `of` does, whose number and name are given.
+    fn step(&self, of: Option<(usize, &str)>) -> Step {
+        let Some((number, name)) = of else { return Step::read(|variable| self.get(variable)) };
+        Step::read(|variable| match variable {
+            "SLURM_NODEID" => Some(number.to_string()),
+            "SLURMD_NODENAME" => Some(name.to_owned()),
+            "SLURM_LOCALID" => Some("0".to_owned()),
+            _ => self.get(variable),
+        })
+    }
+
+    /// As Python reads them.
+    fn settings(&self) -> Settings {
+        let templates = self.get("TORCHRUN_JSC_HOST_TEMPLATE").unwrap_or_default();
+        let rank = |name| self.number::<u32>(name).map(|rank| rank as usize);
+        Settings {
+            ignore_node_ranks: self.get("TORCHRUN_JSC_PREFER_ARG_PATCHING").is_some_and(|value| value == "0"),
+            node_rank: rank("TORCHRUN_JSC_NODE_RANK"),
+            host_node_rank: rank("TORCHRUN_JSC_HOST_NODE_RANK"),
+            host_templates: templates.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect(),
+            interface: self.get("TORCHRUN_JSC_INTERFACE").filter(|text| !text.trim().is_empty()),
+            port: self.number("TORCHRUN_JSC_PORT").filter(|&port| port > 0),
+            keep_rank_order: self.get("TORCHRUN_JSC_RANK_ORDER").is_some_and(|value| value == "torch"),
+            keep_gloo: self.get("TORCHRUN_JSC_SOCKET_IFNAME").is_some_and(|value| value == "off"),
+            gloo_socket_ifname: self.get("GLOO_SOCKET_IFNAME"),
+            nccl_socket_ifname: self.get("NCCL_SOCKET_IFNAME"),
+        }
+    }
+
+    /// As torch reads them. It refuses less than one node and more at least than at most.
+    fn options(&self) -> Options {
+        let given = ["nnodes", "node_rank", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "master_addr", "master_port"];
+        let text = |name: &str, default: &str| self.get(name).unwrap_or_else(|| default.to_owned());
+        let nnodes = text("--nnodes", "2");
+        let (least, most) = nnodes.split_once(':').unwrap_or((&nnodes, &nnodes));
+        let count = |text: &str| text.parse::<u32>().map_or(2, |number| number.max(1) as usize);
+        let (min_nodes, max_nodes) = (count(least).min(count(most)), count(most));
+        Options {
+            standalone: self.lines.contains_key("--standalone"),
+            backend: text("--rdzv_backend", "static"),
+            endpoint: text("--rdzv_endpoint", ""),
+            run_id: text("--rdzv_id", "none"),
+            node_rank: self.number::<u32>("--node_rank").map(|rank| rank as usize),
+            master_port: self.number("--master_port").filter(|&port| port > 0),
+            min_nodes,
+            max_nodes,
+            is_host: self.number("--is_host"),
+            file_store: self.get("--store_type").is_some_and(|kind| kind == "file"),
+            local_address: self.get("--local_addr").filter(|address| !address.is_empty()),
+            given: given.iter().filter(|name| self.get(&format!("--{name}")).is_some()).map(|&n| n.into()).collect(),
+        }
+    }
+
+    fn plan(&self, step: &Step, node: Node<'_>) -> Result<Plan> {
+        decide(&self.settings(), &self.options(), step, node)
+    }
+
+    /// A script without launcher is told the same each time, and a rank within the world.
+    fn task(&self, step: &Step, node: Node<'_>) {
+        let endpoint = self.get("--rdzv_endpoint");
+        let given = Given { endpoint: endpoint.as_deref(), port: self.number("--port").filter(|&port| port > 0) };
+        let launched = match Launched::read(|name| self.get(name)) {
+            Ok(launched) => launched,
+            Err(error) => return assert_harmless(&error),
+        };
+        let decide = || task(&self.settings(), given, step, &launched, node);
+        let found = decide();
+        assert_eq!(format!("{found:?}"), format!("{:?}", decide()));
+        match found {
+            Ok(found) => {
+                assert_eq!(found.endpoint.value.port, Some(found.port));
+                assert!(found.port > 0 && !found.endpoint.value.host.is_empty());
+                let _ = (found.address(), found.interface(node.table, node.resolver));
+            }
+            Err(error) => assert_harmless(&error),
+        }
+    }
+
+    /// No two nodes of a step host, and all go to the same endpoint.
+    fn one_host(&self, names: &[String]) {
+        let settings = self.settings();
+        let told = settings.node_rank.is_some() || self.options().is_host.is_some();
+        // Groups of a heterogeneous job that contradict the step's list are nothing that Slurm says.
+        let grouped = self.lines.contains_key("SLURM_HET_SIZE");
+        let unique = names.iter().collect::<HashSet<_>>().len() == names.len();
+        if told || grouped || !unique || names.len() < 2 {
+            return;
+        }
+        let plan_on = |(number, name): (u8, &String)| {
+            let made = Made { number, names };
+            let table = made.table();
+            let node = Node { hostname: name, ..here_of(&made, &table) };
+            self.plan(&self.step(Some((number.into(), name))), node)
+        };
+        // Where a node has no plan it ends with a message, and so does the job.
+        let Ok(plans) = (0..).zip(names).map(plan_on).collect::<Result<Vec<_>>>() else { return };
+        let hosts = plans.iter().filter(|plan| plan.is_host.as_ref().is_some_and(|decision| decision.value)).count();
+        assert!(hosts <= 1, "{plans:#?}");
+        let endpoints: HashSet<_> =
+            plans.iter().map(|plan| plan.endpoint.as_ref().map(|found| found.value.to_string())).collect();
+        assert_eq!(endpoints.len(), 1, "{plans:#?}");
+    }
+}
