@@ -1,22 +1,28 @@
 """``TORCHRUN_JSC_PREFLIGHT=strict``: before workers start, every node connects once to every other one.
 
 The nodes meet in the rendezvous store that torch has opened. The first node collects what failed and prints it.
+
+Each node listens on its own addresses and gives whoever connects from an address of the job's nodes a token, which
+it has left in the store: a connection alone would prove nothing, since another program may have that port, or
+another machine that name. Everybody else is cut off without a word.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from contextlib import closing, suppress
+from errno import EADDRNOTAVAIL
+from typing import TYPE_CHECKING, Any, Callable, Collection, NamedTuple
 
+from torchrun_jsc import _core
 from torchrun_jsc.errors import TorchrunJscError
 from torchrun_jsc.messages import show
-from torchrun_jsc.preflight.port import wildcard_socket
 from torchrun_jsc.settings import PREFLIGHT_TIMEOUT
 
 if TYPE_CHECKING:
@@ -30,6 +36,17 @@ WIDTH = 16
 POLL = 0.2
 
 _GOOD, _BAD = 1, 2
+
+
+class Card(NamedTuple):
+    """What a node tells the others of itself."""
+
+    #: What it publishes.
+    address: str
+    #: What it may connect from.
+    sources: list[str]
+    #: What its listener says.
+    token: str
 
 
 class Board:
@@ -65,15 +82,16 @@ def check(plan: Plan, store: Any, run_id: str) -> None:
     if place is None or nodes is None or address is None:
         raise TorchrunJscError("TORCHRUN_JSC_PREFLIGHT=strict: the nodes of the step are not known here")
     board = Board(store, run_id)
-    with _listening(plan):
-        board.tell("address", place, address)
-        _until(lambda: board.count("address") >= nodes)
-        addresses = board.heard("address", nodes)
-        others = {node: peer for node, peer in addresses.items() if node != place}
+    with closing(Listener(plan)) as listener:
+        board.tell("card", place, json.dumps(Card(address, listener.addresses, listener.token)))
+        _until(lambda: board.count("card") >= nodes)
+        cards = {node: Card(*json.loads(text)) for node, text in board.heard("card", nodes).items()}
+        listener.answer({source for card in cards.values() for source in card.sources})
+        others = {node: card for node, card in cards.items() if node != place}
         board.tell("failed", place, json.dumps(_connect_all(others, plan.preflight_port)))
-        if place == min(addresses):
-            _until(lambda: board.count("failed") >= len(addresses))
-            lines = _report(plan, nodes, addresses, board.heard("failed", nodes))
+        if place == min(cards):
+            _until(lambda: board.count("failed") >= len(cards))
+            lines = _report(plan, nodes, cards, board.heard("failed", nodes))
             show("\n".join(lines or [f"preflight: all {nodes} nodes reach one another"]))
             board.tell("verdict", _BAD if lines else _GOOD, "")
         _until(lambda: board.count("verdict") > 0)
@@ -81,30 +99,43 @@ def check(plan: Plan, store: Any, run_id: str) -> None:
             raise TorchrunJscError(f"preflight: not all nodes reach one another; node {_name(plan, 0)} says which")
 
 
-def _connect_all(peers: dict[int, str], port: int) -> dict[int, str]:
+def _connect_all(peers: dict[int, Card], port: int) -> dict[int, str]:
     """Return why which nodes could not be reached."""
     with ThreadPoolExecutor(WIDTH) as pool:
-        answers = dict(zip(peers, pool.map(lambda peer: _connect(peer, port), peers.values())))
+        answers = dict(zip(peers, pool.map(lambda peer: why_unreachable(peer, port), peers.values())))
     return {node: reason for node, reason in answers.items() if reason}
 
 
-def _connect(address: str, port: int) -> str:
+def why_unreachable(peer: Card, port: int) -> str:
+    """Return why none of the addresses of what ``peer`` publishes leads to its listener; empty where one does."""
+    (addresses,) = _core.lookup([peer.address], ATTEMPT)
+    reason = f"no address of it was found within {ATTEMPT:g} s"
+    for address in addresses:
+        reason = _try(address, port, peer.token)
+        if not reason:
+            break
+    return reason
+
+
+def _try(address: str, port: int, token: str) -> str:
     try:
-        with socket.create_connection((address, port), ATTEMPT):
-            return ""
+        with socket.create_connection((address, port), ATTEMPT) as connection:
+            # It is short enough to come in one piece.
+            said = connection.recv(len(token))
     except socket.timeout:
         return f"timed out after {ATTEMPT:g} s"
     except OSError as error:
         return error.strerror or str(error)
+    return "" if said == token.encode() else "another program or another machine answers there"
 
 
-def _report(plan: Plan, nodes: int, addresses: dict[int, str], failed: dict[int, str]) -> list[str]:
+def _report(plan: Plan, nodes: int, cards: dict[int, Card], failed: dict[int, str]) -> list[str]:
     """One line for each node that never came or never reported and for each pair that failed."""
-    lines = [f"preflight: node {_name(plan, node)} never came" for node in range(nodes) if node not in addresses]
-    lines += [f"preflight: node {_name(plan, node)} did not report" for node in addresses if node not in failed]
+    lines = [f"preflight: node {_name(plan, node)} never came" for node in range(nodes) if node not in cards]
+    lines += [f"preflight: node {_name(plan, node)} did not report" for node in cards if node not in failed]
     for node, reasons in sorted(failed.items()):
         for peer, reason in json.loads(reasons).items():
-            target = f"{_name(plan, int(peer))} ({addresses[int(peer)]})"
+            target = f"{_name(plan, int(peer))} ({cards[int(peer)].address})"
             lines.append(f"preflight: node {_name(plan, node)} cannot reach {target}: {reason}")
     return lines
 
@@ -120,28 +151,57 @@ def _until(done: Callable[[], bool]) -> None:
         time.sleep(POLL)
 
 
-@contextmanager
-def _listening(plan: Plan) -> Iterator[None]:
-    """Accept connections and close them at once, without a word."""
-    listener = wildcard_socket()
-    try:
-        listener.bind(("", plan.preflight_port))
-    except OSError as error:
-        listener.close()
-        raise TorchrunJscError(
-            f"preflight: port {plan.preflight_port} on node {plan.node}: {(error.strerror or str(error)).lower()}"
-        ) from None
-    listener.listen(socket.SOMAXCONN)
-    threading.Thread(target=_accept, args=(listener,), name="torchrun_jsc preflight", daemon=True).start()
-    try:
-        yield
-    finally:
-        # Wakes the thread, which close() alone would not.
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
+class Listener:
+    """Sockets on this node's own addresses, which answer the job's nodes and nobody else."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Listen. Connections wait until :meth:`answer`.
+
+        Not on the wildcard address: loopback and the bridges of containers lead to no other node. Not on the address of
+        the published name alone: to another node that name may mean another one of these.
+
+        :raises TorchrunJscError: where the port is taken.
+        """
+        #: Not a decision: it only has to be this listener's own.
+        self.token = secrets.token_hex(16)
+        #: Where it listens, and what this node connects from.
+        self.addresses: list[str] = []
+        self._sockets: list[socket.socket] = []
+        port = plan.preflight_port
+        for address in _core.own_addresses():
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            try:
+                made = socket.create_server((address, port), family=family, backlog=socket.SOMAXCONN)
+            except OSError as error:
+                # An address that another machine has too is the interface's, but cannot be used.
+                if error.errno == EADDRNOTAVAIL:
+                    continue
+                self.close()
+                reason = os.strerror(error.errno or 0).lower()
+                raise TorchrunJscError(f"preflight: port {port} on node {plan.node}: {reason}") from None
+            self._sockets.append(made)
+            self.addresses.append(address)
+
+    def close(self) -> None:
+        """Stop listening."""
+        for listening in self._sockets:
+            # Wakes the thread, which close() alone would not.
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)
+            listening.close()
+
+    def answer(self, sources: Collection[str]) -> None:
+        """Give connections from these addresses the token from now on, and cut off all others."""
+        for listening in self._sockets:
+            arguments = (listening, sources, self.token.encode())
+            threading.Thread(target=_accept, args=arguments, name="torchrun_jsc preflight", daemon=True).start()
 
 
-def _accept(listener: socket.socket) -> None:
+def _accept(listening: socket.socket, sources: Collection[str], token: bytes) -> None:
+    """Answer until the socket is closed. Nothing is read, so nobody can keep this waiting."""
     with suppress(OSError):
         while True:
-            listener.accept()[0].close()
+            connection, (source, *_) = listening.accept()
+            with connection, suppress(OSError):
+                if source in sources:
+                    connection.sendall(token)
