@@ -103,6 +103,8 @@ def test_a_taken_port(cluster: Cluster) -> None:
         "import os, socket, sys\n"
         "taken = socket.socket(socket.AF_INET6)\n"
         "taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)\n"
+        # As torch's store does: a test before may have left connections that are not quite gone.
+        "taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
         "if os.environ['SLURM_NODEID'] == '0':\n"
         "    taken.bind(('', 29500)); taken.listen(); os.set_inheritable(taken.fileno(), True)\n"
         "os.execvp(sys.argv[1], sys.argv[1:])\n"
