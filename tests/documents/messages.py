@@ -20,7 +20,7 @@ _RUST = re.compile(
 #: A string that continues on the next line.
 _CONTINUED = re.compile(r"\\\n\s*")
 #: What is not said: a fault of the program that its types cannot exclude, and what is cut off another's answer.
-_UNSAID = ("expect(", "strip_prefix(")
+_UNSAID = ("expect(", "unreachable!(", "strip_prefix(")
 
 #: Calls with texts for other places: the help of a command and the table of settings.
 _ELSEWHERE = ("ArgumentParser", "add_argument", "Setting")
