@@ -54,6 +54,11 @@ matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); wri
 	@command -v slurmctld >/dev/null || TORCH= scripts/setup
 	@$(PYTHON) tests/matrix $(TORCH)
 
+fuzz: build ## each fuzz target for FUZZ_SECONDS (600), hypothesis with many examples, names after 8 s; writes docs/reliability.md
+	@.venv/bin/python tests/fuzz
+	@.venv/bin/python tests/names
+	@HYPOTHESIS_PROFILE=long LONG=1 .venv/bin/python -m pytest -rs tests/hostile tests/slurm/test_slow_names.py
+
 faults: build ## processes, networks and nodes that break, with torchrun and torchrun_jsc; writes docs/reliability.md
 	@.venv/bin/python tests/faults
 
@@ -77,4 +82,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check docs wheel packaging bench matrix faults scale upstream build setup clean
+.PHONY: help demo test check docs wheel packaging bench matrix fuzz faults scale upstream build setup clean

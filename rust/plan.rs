@@ -227,7 +227,8 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
     plan.warnings.extend(plan.identity.warning.clone());
     plan.warnings.extend(local.warnings);
     plan.warnings.extend(gloo.warning);
-    plan.rank_order = order::decide(&context, &host);
+    let published = local.address.as_ref().map(|address| address.value.as_str());
+    plan.rank_order = order::decide(&context, &host, published);
     plan.host_check = host.check;
     plan.local_id = if options.backend == "c10d" { step.local_id()?.unwrap_or(0) } else { 0 };
     plan.is_host = host.serves;

@@ -246,9 +246,14 @@ impl PyPlan {
     #[getter]
     fn rank_order(&self) -> Option<&'static str> {
         self.0.rank_order.as_ref().map(|decision| match decision.value {
-            RankOrder::Torch => "torch",
+            RankOrder::Torch | RankOrder::Names => "torch",
             RankOrder::Step => "slurm",
         })
+    }
+
+    #[getter]
+    fn notes_place(&self) -> bool {
+        self.0.rank_order.as_ref().is_some_and(|decision| decision.value != RankOrder::Torch)
     }
 
     #[getter]

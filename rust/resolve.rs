@@ -112,13 +112,12 @@ impl<F: Fn() -> bool> SystemResolver<F> {
     fn ask(&self, host: &str) -> Answer {
         let mut asked = self.asked.borrow_mut();
         let asked = asked.entry(host.to_owned()).or_insert_with(|| start(host));
-        if let Asked::Waiting(receiver) = asked {
-            *asked = Asked::Answered(self.wait(receiver)?);
-        }
-        match asked {
-            Asked::Answered(answer) => answer.clone(),
-            Asked::Waiting(_) => unreachable!("it was waited for"),
-        }
+        let answer = match asked {
+            Asked::Answered(answer) => return answer.clone(),
+            Asked::Waiting(receiver) => self.wait(receiver)?,
+        };
+        *asked = Asked::Answered(answer.clone());
+        answer
     }
 
     /// The answer, or in the outer result why there is none yet.

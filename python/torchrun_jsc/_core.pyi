@@ -125,6 +125,9 @@ class Plan:
     def fast_name(self, node: str) -> str | None:
         """Return what ``node`` is called in the endpoint's form, where that is known."""
     @property
+    def notes_place(self) -> bool:
+        """Whether this agent notes its place in the step for whoever ranks the nodes."""
+    @property
     def local_id(self) -> int:
         """The number of this agent on its node."""
     @property

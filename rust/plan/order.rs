@@ -11,14 +11,17 @@ use super::{Context, Decision};
 pub enum RankOrder {
     /// torch, by the addresses as strings.
     Torch,
+    /// torch too, as long as every node publishes its name: their names sort like the nodes of the step.
+    Names,
     /// The nodes' places in the step.
     Step,
 }
 
 /// torch sorts by address. Where that is the step's order already, and where there is no other, it is left alone.
+/// `address` is what this node publishes.
 ///
 /// <https://github.com/pytorch/pytorch/blob/v2.5.0/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py>
-pub(super) fn decide(context: &Context<'_>, host: &Host) -> Option<Decision<RankOrder>> {
+pub(super) fn decide(context: &Context<'_>, host: &Host, address: Option<&str>) -> Option<Decision<RankOrder>> {
     if context.options.backend != "c10d" || context.options.max_nodes == 1 {
         return None;
     }
@@ -30,7 +33,14 @@ pub(super) fn decide(context: &Context<'_>, host: &Host) -> Option<Decision<Rank
         return torch("the nodes of the step are not known");
     }
     match (&host.form, &context.identity.nodes) {
-        (Some(form), Some(nodes)) if is_sorted(form, nodes) => torch("the addresses sort like the nodes of the step"),
+        (Some(form), Some(nodes)) if is_sorted(form, nodes) => {
+            let own = form.apply(&context.identity.name);
+            Some(if address.is_some_and(|address| address == own) {
+                Decision::new(RankOrder::Names, "the addresses sort like the nodes of the step")
+            } else {
+                Decision::new(RankOrder::Step, "this node's address does not sort like the names of the others")
+            })
+        }
         _ => Some(Decision::new(RankOrder::Step, "the addresses may not sort like the nodes of the step")),
     }
 }

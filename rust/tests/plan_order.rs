@@ -3,7 +3,7 @@
 mod world;
 
 use torchrun_jsc::plan::RankOrder;
-use world::World;
+use world::{ip, World};
 
 const NAMES: [&str; 3] = ["n9", "n10", "n11"];
 
@@ -14,13 +14,24 @@ fn orders(world: &World) -> Vec<Option<RankOrder>> {
 #[test]
 fn names_that_sort_are_left_to_torch() {
     let padded = World::new("n[09-11]", &["n09", "n10", "n11"], "n09i:29500");
-    assert_eq!(orders(&padded), [Some(RankOrder::Torch); 3]);
+    assert_eq!(orders(&padded), [Some(RankOrder::Names); 3]);
     let unpadded = World::new("n[9-11]", &NAMES, "n9i:29500");
     assert_eq!(orders(&unpadded), [Some(RankOrder::Step); 3]);
     let literal = World::new("n[9-11]", &NAMES, "10.20.0.1:29500");
     assert_eq!(orders(&literal), [Some(RankOrder::Step); 3]);
     let alias = World::new("n[09-11]", &["n09", "n10", "n11"], "store:29500").alias("store", "10.20.0.1");
     assert_eq!(orders(&alias), [Some(RankOrder::Step); 3]);
+}
+
+#[test]
+fn a_node_that_does_not_publish_its_name_asks_for_the_steps_order() {
+    let world = World::new("n[09-11]", &["n09", "n10", "n11"], "n09:29500").each(|k, host| {
+        if k == 1 {
+            host.names.insert("n10".into(), vec![ip("127.0.1.1")]);
+        }
+    });
+    assert_eq!(world.addresses(), ["n09", "10.10.0.2", "n11"]);
+    assert_eq!(orders(&world), [Some(RankOrder::Names), Some(RankOrder::Step), Some(RankOrder::Names)]);
 }
 
 #[test]

@@ -34,7 +34,13 @@ def current() -> Iterator[Callable[..., None]]:
 
     def become(**values: Any) -> None:
         plan: Any = SimpleNamespace(
-            untouched=None, is_host=None, host=None, local_address=None, node_rank=None, local_id=0
+            untouched=None,
+            is_host=None,
+            host=None,
+            local_address=None,
+            node_rank=None,
+            local_id=0,
+            notes_place=False,
         )
         vars(plan).update(values)
         tokens.append(CURRENT.set(plan))

@@ -2,8 +2,9 @@
 
 torch ranks nodes by their address strings. Where that is another order, the agents help it to the step's:
 
-every agent notes its node's place in the rendezvous store before it joins; the agent that completes a round ranks the
-participants by these notes, after torch has ranked them. Nodes without a note come last, in torch's order.
+every agent notes its node's place in the rendezvous store before it joins, and one whose address may not sort like its
+place asks for the notes to be read; then the agent that completes a round ranks the participants by them, after torch
+has ranked them. Nodes without a note come last, in torch's order.
 
 https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py
 """
@@ -38,6 +39,11 @@ def _key(run_id: str, node: Any) -> str:
     return f"torchrun_jsc.{run_id}.{address}.{pid}.{local_id}"
 
 
+def _asked(run_id: str) -> str:
+    """The key that tells whether the notes are to be read."""
+    return f"torchrun_jsc.{run_id}.by_place"
+
+
 def _wrap_next_rendezvous(original: Function) -> Function:
     def next_rendezvous(self: Any) -> Any:
         preflight.store_is_reached()
@@ -48,11 +54,13 @@ def _wrap_next_rendezvous(original: Function) -> Function:
             if not hasattr(self, _CHECKED):
                 setattr(self, _CHECKED, True)
                 preflight.before_workers(plan, self._store, self.settings.run_id)
-        if plan is None or plan.node_rank is None or plan.rank_order != "slurm":
+        if plan is None or plan.node_rank is None or not plan.notes_place:
             return original(self)
         place = plan.node_rank * _AGENTS + plan.local_id
         # One more, since a key that nobody has set counts as 0.
         self._store.set(_key(self.settings.run_id, self._this_node), str(place + 1))
+        if plan.rank_order == "slurm":
+            self._store.add(_asked(self.settings.run_id), 1)
         token = _STORE.set(self._store)
         try:
             return original(self)
@@ -77,9 +85,9 @@ def _wrap_mark_complete(original: Function) -> Function:
     def _mark_rendezvous_complete(self: Any) -> Any:
         done = original(self)
         store = _STORE.get()
-        if store is not None:
+        # add() answers at once, where get() would wait for a key that nobody has set.
+        if store is not None and store.add(_asked(self._settings.run_id), 0):
             ranks = self._state.participants
-            # add() answers at once, where get() would wait for a key that nobody has set.
             places = {node: store.add(_key(self._settings.run_id, node), 0) or float("inf") for node in ranks}
             for rank, node in enumerate(sorted(ranks, key=lambda node: (places[node], ranks[node]))):
                 ranks[node] = rank
