@@ -42,7 +42,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = 150) -> N
     while not condition():
         if time.monotonic() > end:
             raise TimeoutError(f"no {what} after {seconds:.0f} s")
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 class Scene(NamedTuple):
