@@ -11,7 +11,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import reliability  # noqa: E402
 from faults import jobs, network, nodes, signals, system, table  # noqa: E402
-from faults.fault import Fault  # noqa: E402
+from faults.fault import Fault  # noqa: E402, TC001
 from faults.outcome import Outcome  # noqa: E402
 from faults.scene import Scene  # noqa: E402
 from slurm.lab import BUILD, TORCHRUN, TORCHRUN_JSC, CannotRun, Lab  # noqa: E402

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Sequence
 
 from faults.fault import Fault
 from faults.outcome import Outcome, clear_error, works
-from faults.scene import TRAIN, Job, Scene, until
+from faults.scene import LIMIT, TRAIN, Job, Scene, until
 from slurm.lab import TORCHRUN, Run
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Batch(Job):
             f"#!/bin/bash\n#SBATCH --nodelist=jwb[0001-{nodes:04}] --nodes={nodes} --ntasks-per-node=1\n"
             f"#SBATCH --requeue --open-mode=append\n{exports}srun --label {shlex.join(command)}\n"
         )
-        return self._pool.submit(self._cluster.sbatch, script, timeout=180)
+        return self._pool.submit(self._cluster.sbatch, script, timeout=LIMIT)
 
 
 def _requeued(scene: Scene) -> Outcome:
@@ -91,7 +91,7 @@ def _requeued(scene: Scene) -> Outcome:
 FAULTS = [
     Fault(
         "two jobs, one endpoint",
-        f"a second job with the same endpoint on the same nodes, `join_timeout={JOIN_TIMEOUT}`; the first ends while it trains",
+        f"a second job with the same endpoint on these nodes, `join_timeout={JOIN_TIMEOUT}`; the first ends before it",
         _one_endpoint,
         clear_error,
     ),

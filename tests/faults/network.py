@@ -44,7 +44,7 @@ def _cut_for_a_while(scene: Scene) -> None:
 
 
 def _cut_while_training(scene: Scene) -> Outcome:
-    job = scene.job(TRAIN, more=["--rdzv-conf=read_timeout=60"])
+    job = scene.job(TRAIN)
     job.await_workers(2)
     job.hurt()
     _cut_for_a_while(scene)
@@ -55,7 +55,7 @@ def _cut_while_training(scene: Scene) -> Outcome:
 
 
 def _cut_before(scene: Scene) -> Outcome:
-    job = scene.job(TRAIN, more=["--rdzv-conf=read_timeout=60"])
+    job = scene.job(TRAIN)
     agent = job.await_agent("jwb0002")
     job.until(lambda: has_mapped(agent, "libtorch_cpu"), "import of torch")
     job.hurt()
@@ -86,8 +86,7 @@ FAULTS = [
     ),
     Fault(
         "port taken",
-        f"another program takes the port after the launcher has looked, before torch binds it; "
-        f"`read_timeout={READ_TIMEOUT}`; time from the start",
+        "another program takes the port after the launcher has looked, before torch binds it",
         _port_taken,
         fails_within(READ_TIMEOUT + 30),
     ),

@@ -53,7 +53,7 @@ def _host_killed(scene: Scene) -> Outcome:
 def _late(number: int) -> Callable[[Scene], Outcome]:
     def run(scene: Scene) -> Outcome:
         wait = f'test "$SLURM_NODEID" != {number} || sleep {LATE}; exec "$@"'
-        job = scene.job(TRAIN, around=["sh", "-c", wait, "-"], more=["--rdzv-conf=read_timeout=60"])
+        job = scene.job(TRAIN, around=["sh", "-c", wait, "-"])
         job.hurt()
         job.await_workers(2)
         job.stop()
@@ -73,7 +73,7 @@ FAULTS = [
     ),
     Fault(
         "host node killed",
-        f"three nodes; the first loses its network, then all its processes die; `read_timeout={READ_TIMEOUT}`",
+        "three nodes; the first loses its network, then all its processes die",
         _host_killed,
         # The workers have 30 s to end by themselves.
         fails_within(READ_TIMEOUT + 45),

@@ -27,13 +27,13 @@ OPEN = {"OPEN_ETH": "1"}
 TRACKED = {**OPEN, "PROCTRACK": "cgroup"}
 PORT = 29500
 ENDPOINT = f"jwb0001:{PORT}"
-#: Seconds that torch waits for the store, instead of 60.
-READ_TIMEOUT = 30
+#: Seconds that torch waits for the store, by default.
+READ_TIMEOUT = 60
 #: Seconds after which a job that has not ended counts as hanging.
-LIMIT = 240
+LIMIT = 500
 
 
-def until(condition: Callable[[], object], what: str, seconds: float = 150) -> None:
+def until(condition: Callable[[], object], what: str, seconds: float = 300) -> None:
     """Wait for a condition.
 
     :raises TimeoutError: where it does not come.
@@ -77,9 +77,8 @@ class Scene(NamedTuple):
         :param more: options of torchrun, the last of which count.
         :param around: the command in front of the launcher.
         """
-        conf = f"--rdzv-conf=read_timeout={READ_TIMEOUT}"
         given = [f"--nnodes={nodes}", "--nproc-per-node=1", "--rdzv-backend=c10d", f"--rdzv-endpoint={ENDPOINT}"]
-        command = [*around, self.launcher, *given, f"--rdzv-id={name}", conf, *more, worker]
+        command = [*around, self.launcher, *given, f"--rdzv-id={name}", *more, worker]
         return (kind or Job)(self, self.directory / name, command, nodes, env or {})
 
     def bare_job(self, worker: str, *, name: str) -> Job:
