@@ -13,6 +13,7 @@ __all__ = [
     "interfaces",
     "lookup",
     "nodes_of_step",
+    "own_addresses",
     "plan",
     "resolve_endpoint",
     "route_to",
