@@ -24,6 +24,7 @@ test: build ## all tests; with REQUIRE_SLURM=1 those that need Slurm fail instea
 check: build ## formatters, linters, types, spelling, workflows and what the crates are
 	@scripts/pip --quiet --requirement requirements/check.txt
 	cargo fmt --check
+	cargo fmt --manifest-path rust/fuzz/Cargo.toml --check
 	cargo clippy --quiet --locked --all-targets -- -D warnings
 	cargo clippy --quiet --locked --features python -- -D warnings
 	.venv/bin/ruff check python tests examples packaging

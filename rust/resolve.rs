@@ -1,7 +1,7 @@
 //! Host names to addresses, with a deadline, and the way to an address.
 
 use std::cell::RefCell;
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -42,7 +42,7 @@ pub struct SystemResolver<F> {
     timeout: Duration,
     deadline: Instant,
     interrupted: F,
-    asked: RefCell<HashMap<String, Asked>>,
+    asked: RefCell<BTreeMap<String, Asked>>,
 }
 
 type Answer = Result<Vec<IpAddr>, String>;

@@ -25,7 +25,7 @@ RECORDS = {f"jwb000{k}": [f"10.10.0.{k}"] for k in (1, 2)}
 HOSTS = "127.0.0.1 localhost\n"
 #: Seconds for the look-ups of torchrun_jsc, and for torch's own attempts.
 DEADLINE = 10
-CONF = "--rdzv-conf=read_timeout=20,join_timeout=60"
+CONF = "--rdzv-conf=read_timeout=60,join_timeout=120"
 
 
 class Case(NamedTuple):
@@ -98,10 +98,10 @@ def _outcome(cluster: Cluster, case: Case, launcher: str) -> str:
             zone={"records": RECORDS, **case.zone},
             hosts=HOSTS,
             deadline=DEADLINE,
-            timeout=180,
+            timeout=300,
         )
     except TimeoutError:
-        return "no end within 180 s"
+        return "no end within 300 s"
     finally:
         shutil.rmtree(folder)
     return f"{_told(run)}, {time.monotonic() - start:.0f} s"
