@@ -45,7 +45,7 @@ def _one_endpoint(scene: Scene) -> Outcome:
 def _nothing_given(scene: Scene) -> Outcome:
     if scene.launcher == TORCHRUN:
         return Outcome.lacking("has no `--nnodes=auto`")
-    jobs = [scene.bare_job(TRAIN, name=name) for name in ("first", "second")]
+    jobs = [scene.bare_job(name=name) for name in ("first", "second")]
     for job in jobs:
         job.hurt()
     for job in jobs:
@@ -73,7 +73,7 @@ class Batch(Job):
 
 
 def _requeued(scene: Scene) -> Outcome:
-    job = scene.job(TRAIN, kind=Batch)
+    job = scene.job(kind=Batch)
     job.await_workers(2)
     number = job.processes("agent")[0].job
     job.hurt()
@@ -82,7 +82,13 @@ def _requeued(scene: Scene) -> Outcome:
     if requeued.code:
         raise RuntimeError(str(requeued))
     # Slurm would wait two minutes, in which the first run's credentials end.
-    job.until(lambda: head(["scontrol", "update", f"jobid={number}", "starttime=now"]).code == 0, "requeued job")
+
+    def runs_again() -> bool:
+        head(["scontrol", "update", f"jobid={number}", "starttime=now"])
+        shown = head(["scontrol", "show", "job", "--oneliner", number]).stdout
+        return "JobState=RUNNING" in shown and "Restarts=1" in shown
+
+    job.until(runs_again, "requeued job")
     job.await_workers(4)
     job.stop()
     return job.ended()

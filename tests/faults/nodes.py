@@ -38,7 +38,7 @@ def _worker_killed(scene: Scene) -> Outcome:
 
 
 def _host_killed(scene: Scene) -> Outcome:
-    job = scene.job(TRAIN, nodes=3)
+    job = scene.job(nodes=3)
     job.await_workers(3)
     agent = job.await_agent(FIRST)
     # First the network, so that no packet tells the others.
@@ -53,7 +53,7 @@ def _host_killed(scene: Scene) -> Outcome:
 def _late(number: int) -> Callable[[Scene], Outcome]:
     def run(scene: Scene) -> Outcome:
         wait = f'test "$SLURM_NODEID" != {number} || sleep {LATE}; exec "$@"'
-        job = scene.job(TRAIN, around=["sh", "-c", wait, "-"])
+        job = scene.job(around=["sh", "-c", wait, "-"])
         job.hurt()
         job.await_workers(2)
         job.stop()

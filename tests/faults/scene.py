@@ -21,8 +21,8 @@ TASK = str(HERE / "task.sh")
 STILL = str(HERE / "still.py")
 TRAIN = str(HERE / "train.py")
 
-#: Plain torchrun works here too: the nodes reach one another by their own names.
-OPEN = {"OPEN_ETH": "1"}
+#: Plain torchrun works here too: the nodes reach one another by their own names. Launchers have time to end.
+OPEN = {"OPEN_ETH": "1", "KILL_WAIT": "30"}
 #: And Slurm ends what is left of a step.
 TRACKED = {**OPEN, "PROCTRACK": "cgroup"}
 PORT = 29500
@@ -81,9 +81,9 @@ class Scene(NamedTuple):
         command = [*around, self.launcher, *given, f"--rdzv-id={name}", *more, worker]
         return (kind or Job)(self, self.directory / name, command, nodes, env or {})
 
-    def bare_job(self, worker: str, *, name: str) -> Job:
+    def bare_job(self, name: str) -> Job:
         """Start a job of two nodes to which nothing is given."""
-        command = [self.launcher, "--nnodes=auto", "--nproc-per-node=1", worker]
+        command = [self.launcher, "--nnodes=auto", "--nproc-per-node=1", STILL]
         return Job(self, self.directory / name, command, 2, {})
 
 

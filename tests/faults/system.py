@@ -7,14 +7,14 @@ from typing import Callable
 
 from faults.fault import Fault
 from faults.outcome import Outcome, works
-from faults.scene import HERE, TRAIN, Scene
+from faults.scene import HERE, Scene
 
 SKEW = 600
 
 
-def _trains(*around: str) -> Callable[[Scene], Outcome]:
+def _works(*around: str) -> Callable[[Scene], Outcome]:
     def run(scene: Scene) -> Outcome:
-        job = scene.job(TRAIN, around=around)
+        job = scene.job(around=around)
         job.hurt()
         job.await_workers(2)
         job.stop()
@@ -29,11 +29,11 @@ def _skewed(scene: Scene) -> Outcome:
     # libfaketime would make sleeping fail: it takes every clock for the time of day.
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "skew.c"], check=True)
     ahead = f'test "$SLURM_NODEID" = 0 || export SKEW={SKEW} LD_PRELOAD={library}; exec "$@"'
-    return _trains("sh", "-c", ahead, "-")(scene)
+    return _works("sh", "-c", ahead, "-")(scene)
 
 
 FAULTS = [
-    Fault("/tmp is full", "no room for a byte or a file, on both nodes", _trains(str(HERE / "full_tmp.sh")), works),
-    Fault("home is read-only", "on both nodes", _trains(str(HERE / "read_only_home.sh")), works),
+    Fault("/tmp is full", "no room for a byte or a file, on both nodes", _works(str(HERE / "full_tmp.sh")), works),
+    Fault("home is read-only", "on both nodes", _works(str(HERE / "read_only_home.sh")), works),
     Fault("clock skew", f"the second node is {SKEW // 60} minutes ahead", _skewed, works),
 ]
