@@ -30,7 +30,7 @@ ENDPOINT = f"jwb0001:{PORT}"
 #: Seconds that torch waits for the store, by default.
 READ_TIMEOUT = 60
 #: Seconds after which a job that has not ended counts as hanging.
-LIMIT = 500
+LIMIT = 300
 
 
 def until(condition: Callable[[], object], what: str, seconds: float = 300) -> None:
