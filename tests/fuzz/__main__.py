@@ -1,7 +1,7 @@
 """``python tests/fuzz [TARGET ...]``: run each fuzz target for ``FUZZ_SECONDS`` (600) and note the result.
 
 Stable Rust does. There is no sanitizer, which would have nothing to find in a crate without unsafe code, but debug
-assertions are on, so that an overflow is a finding. So is an input that takes 5 seconds or makes the process larger
+assertions are on, so that an overflow is a finding. So is an input that takes a minute or makes the process larger
 than 256 MiB. Findings are in ``.build/fuzz/TARGET/findings``; what was mended goes into ``rust/fuzz/corpus``, which
 `cargo test` replays with small changes.
 """
@@ -28,7 +28,7 @@ INSTALLED = ROOT / ".build" / "cargo-fuzz"
 TARGETS = ("hostlist", "endpoint", "interface", "plan")
 COLUMNS = ("target", "seconds", "executions", "a second", "edges covered", "slowest", "memory", "findings", "run on")
 
-LIMITS = ("-timeout=5", "-rss_limit_mb=256", "-max_len=4096", "-len_control=0")
+LIMITS = ("-timeout=60", "-rss_limit_mb=256", "-max_len=4096", "-len_control=0")
 
 
 def main() -> int:
