@@ -75,7 +75,7 @@ FAULTS = [
         "host node killed",
         "three nodes; the first loses its network, then all its processes die",
         _host_killed,
-        # The last question to the store may wait as long as the one before, and workers have 30 s to end by themselves.
+        # Linux looks when it sends again, which it does at growing intervals. Workers have 30 s to end by themselves.
         fails_within(2 * READ_TIMEOUT + 30),
     ),
     Fault("a node comes late", f"the launcher of the second node starts after {LATE} s", _late(1), works),

@@ -19,10 +19,10 @@ from torchrun_jsc.preflight import watch
 HOST, NUMBER, DIRECTORY = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 ADDRESS, PORT = "10.20.0.1", 29500
 #: Seconds within which all first attempts are over.
-ENOUGH = watch.FIRST + watch.ATTEMPT + 30
+ENOUGH = watch.FIRST + watch.ATTEMPT + 200
 
 
-def until(done: Callable[[], bool], seconds: float = 100) -> None:
+def until(done: Callable[[], bool], seconds: float = 400) -> None:
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:

@@ -58,7 +58,7 @@ def watch(lab: Lab, host: str, number: int) -> dict[str, Any]:
     directory.mkdir(parents=True, exist_ok=True)
     for left in directory.iterdir():
         left.unlink()
-    done = cluster.srun(["python", WATCH, host, str(number), str(directory)])
+    done = cluster.srun(["python", WATCH, host, str(number), str(directory)], timeout=500)
     if done.code:
         raise RuntimeError(str(done))
     seen: dict[str, Any] = {}
