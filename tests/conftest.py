@@ -21,12 +21,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that use clusters may run beside others, file by file: each process has a cluster of its own.
+    """Tests that use clusters may run beside others, file by file: each process has a cluster of its own. So may those
+    that install another release of torch.
 
     All others stay together, since some launch on this machine itself and want the same port.
     """
     for item in items:
-        apart = "lab" in getattr(item, "fixturenames", ())
+        apart = {"lab", "installed"}.intersection(getattr(item, "fixturenames", ()))
         item.add_marker(pytest.mark.xdist_group(item.path.name if apart else "here"))
 
 
