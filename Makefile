@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # A release of torch, as in TORCH=2.6.0. Empty: the one that is there, else the newest.
 TORCH ?=
+# Processes that run tests; 0 runs them one after the other.
+PROCESSES ?= 2
 export PYTHON TORCH REQUIRE_SLURM
 
 .DEFAULT_GOAL := help
@@ -19,7 +21,7 @@ demo: build ## torchrun fails and torchrun_jsc trains, on a Slurm cluster of fou
 
 test: build ## all tests; with REQUIRE_SLURM=1 those that need Slurm fail instead of being skipped
 	cargo test --quiet --locked
-	.venv/bin/python -m pytest -rs -n 2 --dist loadgroup
+	.venv/bin/python -m pytest -rs -n $(PROCESSES) --dist loadgroup
 
 check: build ## formatters, linters, types, spelling, workflows and what the crates are
 	@scripts/pip --quiet --requirement requirements/check.txt
