@@ -101,9 +101,7 @@ fn host_interface(context: &Context<'_>, host: &Host) -> Option<Decision<String>
     if let Some((ip, interface)) = context.own_address() {
         return Some(Decision::new(interface.name.clone(), format!("has {ip}, the endpoint's address")));
     }
-    let nodes = &context.identity.nodes.as_ref()?.hosts;
-    let peer = nodes.nth(context.identity.rank?.checked_add(1)? % nodes.len())?;
-    let name = host.form.as_ref()?.apply(&peer);
+    let name = host.form.as_ref()?.apply(&context.identity.peer()?);
     let targets = context.node.resolver.lookup(&name).ok()?;
     targets.into_iter().find_map(|target| {
         let (_, interface) = source(context, target)?;

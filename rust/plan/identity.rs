@@ -29,6 +29,12 @@ impl Identity {
         self.nodes.as_ref().map(|nodes| nodes.hosts.len())
     }
 
+    /// The node after this one in the step, and after the last one the first.
+    pub(super) fn peer(&self) -> Option<String> {
+        let nodes = &self.nodes.as_ref()?.hosts;
+        nodes.nth(self.rank?.checked_add(1)? % nodes.len())
+    }
+
     /// The place in the step's task counts of the node with this rank.
     pub(super) fn counted_place(&self, rank: usize) -> Option<usize> {
         let Some(listed) = &self.listed else { return Some(rank) };

@@ -107,9 +107,7 @@ impl Task {
     }
 
     fn addresses_of_a_peer(&self, resolver: &dyn Resolver) -> Option<Vec<IpAddr>> {
-        let nodes = &self.identity.nodes.as_ref()?.hosts;
-        let peer = nodes.nth(self.identity.rank?.checked_add(1)? % nodes.len())?;
-        resolver.lookup(&self.form.as_ref()?.apply(&peer)).ok()
+        resolver.lookup(&self.form.as_ref()?.apply(&self.identity.peer()?)).ok()
     }
 }
 

@@ -5,23 +5,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Sequence
 
-from documents.tree import ROOT
+from slurm.jobs import Case, outcomes
 
 if TYPE_CHECKING:
     from slurm.lab import Cluster
 
 #: docker0 is there for the rule that needs an address which all nodes have.
 SWITCHES = {"DOCKER0": "1"}
+#: The job has always the same number, since port and rendezvous id follow from it.
+PINNED = {"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "0"}
 
-_DRIVER = str(ROOT / "tests" / "slurm" / "explain_many.py")
 _NODES = 2
 _COMMAND = r"srun [^\n]*torchrun_jsc\.explain[^\n]*"
 _BLOCK = re.compile(rf"(?<=```console\n)\$ (?P<command>{_COMMAND})\n(?P<output>.*?)(?=```)", re.DOTALL)
@@ -68,14 +65,10 @@ def _parse(command: str, output: str) -> Example:
 
 def run_all(cluster: Cluster, examples: Sequence[Example]) -> list[str]:
     """Run the examples in one step, and return what each prints, node by node: stderr, then what grep leaves."""
-    with tempfile.TemporaryDirectory() as directory:
-        asked = [{"env": example.env, "argv": example.argv} for example in examples]
-        run = cluster.srun([sys.executable, _DRIVER, json.dumps(asked), directory], nodes=_NODES)
-        assert run.code == 0, str(run)
-        nodes = [json.loads(Path(directory, str(node)).read_text(encoding="utf-8")) for node in range(_NODES)]
+    cases = [Case(example.argv, {**PINNED, **example.env}, "torchrun_jsc.explain") for example in examples]
     return [
-        "".join(answer["stderr"] + example.filtered(answer["stdout"]) for answer in answers)
-        for example, *answers in zip(examples, *nodes)
+        "".join(outcome.stderr + example.filtered(outcome.stdout) for outcome in nodes)
+        for example, nodes in zip(examples, outcomes(cluster, cases, _NODES))
     ]
 
 
