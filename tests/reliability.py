@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
-import subprocess
-from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
-from typing import Iterable, Sequence
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 
@@ -30,26 +24,6 @@ def rows(section: str) -> list[list[str]]:
     start, end = _inside(document, section)
     lines = [line for line in document[start:end].splitlines() if line.startswith("| ")]
     return [line.strip("| ").split(" | ") for line in lines[2:]]
-
-
-def table(columns: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    """Return a table. No cell may have a vertical bar."""
-    return "".join("| " + " | ".join(cells) + " |\n" for cells in (columns, ["---"] * len(columns), *body))
-
-
-def machine() -> str:
-    """Return on what and with what the command runs."""
-    gibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    slurm = subprocess.run(["slurmctld", "-V"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
-    return (
-        f"{os.cpu_count()} CPUs, {gibibytes:.0f} GiB, Linux {platform.release().partition('-')[0]}, Slurm {slurm}, "
-        f"torch {version('torch').partition('+')[0]}, Python {platform.python_version()}"
-    )
-
-
-def today() -> str:
-    """Return the date."""
-    return datetime.now(timezone.utc).date().isoformat()
 
 
 def _inside(document: str, section: str) -> tuple[int, int]:

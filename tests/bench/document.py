@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import os
-import platform
-from pathlib import Path
-from typing import Sequence
+import sys
+from typing import Iterable, Sequence
 
 from row import ROOT
 
-from torchrun_jsc.torch_version import torch_version
+sys.path.insert(0, str(ROOT / "tests"))
+
+import measured
 
 DOCUMENT = ROOT / "docs" / "performance.md"
 
@@ -30,28 +29,7 @@ HEADER = """\
 """
 
 
-def write(table: Sequence[Sequence[str]]) -> None:
-    """Write the document; the table's first row is its head."""
-    head, *rows = table
-    lines = [_line(head), _line(["---"] * len(head)), *map(_line, rows)]
-    DOCUMENT.write_text(f"{HEADER}{_machine()}\n\n" + "\n".join(lines) + "\n")
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _machine() -> str:
-    today = dt.datetime.now(dt.timezone.utc).date()
-    return (
-        f"Measured on {today}: {_processor()}, {os.cpu_count()} cores, Linux {platform.release()}, "
-        f"Python {platform.python_version()}, torch {torch_version()}."
-    )
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
+def write(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write the document."""
+    made = f"{measured.machine()}, {measured.today()}."
+    DOCUMENT.write_text(f"{HEADER}{made}\n\n{measured.table(head, rows)}", encoding="utf-8")

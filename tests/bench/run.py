@@ -19,11 +19,12 @@ TITLES = ("", "measured", "limit", "verdict", "note")
 
 def main() -> int:
     rows = [*process.rows(), *call.rows(), *checks.rows(), *rust.rows(), *launch.rows()]
-    table = [TITLES, *(row.cells() for row in rows)]
+    cells_of_rows = [row.cells() for row in rows]
+    table = [TITLES, *cells_of_rows]
     widths = [max(len(cell) for cell in column) for column in zip(*table)]
     for cells in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
-    document.write(table)
+    document.write(TITLES, cells_of_rows)
     return int(any(row.verdict == "FAIL" for row in rows))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-import reliability  # noqa: E402
+import measured  # noqa: E402
 from faults import jobs, network, nodes, signals, system, table  # noqa: E402
 from faults.fault import Fault  # noqa: E402, TC001
 from faults.outcome import Outcome  # noqa: E402
@@ -51,7 +51,7 @@ def _row(lab: Lab, number: int, fault: Fault) -> bool:
     print(f"{fault.name}: {verdict}\n  torchrun:     {plain.text()}\n  torchrun_jsc: {ours.text()}", flush=True)
     if verdict.startswith("FAIL"):
         print(f"--- torchrun\n{plain.details[-6000:]}\n--- torchrun_jsc\n{ours.details[-6000:]}", file=sys.stderr)
-    table.write(FAULTS, table.Row(fault.name, fault.done, plain.text(), ours.text(), verdict, reliability.today()))
+    table.write(FAULTS, table.Row(fault.name, fault.done, plain.text(), ours.text(), verdict, measured.today()))
     return not verdict.startswith("FAIL")
 
 

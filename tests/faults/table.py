@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterable, NamedTuple
 
+import measured
 import reliability
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def write(faults: Iterable[Fault], new: Row) -> None:
     ordered = sorted(rows.values(), key=lambda row: names.index(row.fault))
     missing = [name for name in names if name not in rows]
     summary = f"{len(ordered)} of {len(names)} faults" + (f"; not run: {', '.join(missing)}" if missing else "")
-    reliability.write(SECTION, f"{reliability.machine()}. {summary}.\n\n{reliability.table(_COLUMNS, ordered)}")
+    reliability.write(SECTION, f"{measured.machine()}. {summary}.\n\n{measured.table(_COLUMNS, ordered)}")
 
 
 def _read() -> list[Row]:

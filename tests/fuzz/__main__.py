@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import measured  # noqa: E402
 import reliability  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ def main() -> int:
         print("  " + ", ".join(f"{column} {cell}" for column, cell in zip(COLUMNS[1:], known[target][1:])), flush=True)
         findings += len(_findings(target))
         rows = [known[name] for name in TARGETS if name in known]
-        reliability.write("fuzz", f"{reliability.machine()}, {_rust()}.\n\n{reliability.table(COLUMNS, rows)}")
+        reliability.write("fuzz", f"{measured.machine()}, {_rust()}.\n\n{measured.table(COLUMNS, rows)}")
     print(f"fuzz: {findings} findings")
     return 1 if findings else 0
 
@@ -106,7 +107,7 @@ def _row(target: str, said: str, seconds: int) -> list[str]:
         last(r"slowest_unit_time_sec:\s*(\d+)") + " s",
         last(r"peak_rss_mb:\s*(\d+)") + " MiB",
         str(len(_findings(target))),
-        reliability.today(),
+        measured.today(),
     ]
 
 

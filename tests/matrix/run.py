@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import measured
 from matrix.modes import torchs_own_fault
 from slurm.lab import HERE, Cluster
 
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 def run(cluster: Cluster, installed: Installed, mode: Mode, number: int) -> Row:
     """Run the job on two nodes of which only the fast network is open."""
     torch, bin_directory = installed.torch, installed.bin
-    row = Row(torch.version, installed.python, mode.name, "pass", "", "", datetime.now(timezone.utc).date().isoformat())
+    row = Row(torch.version, installed.python, mode.name, "pass", "", "", measured.today())
     marker = cluster_directory(cluster) / f"died-{number}"
     marker.unlink(missing_ok=True)
     worker = [WORKER, str(marker)] if mode.dies else [WORKER]

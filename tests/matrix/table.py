@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable
 
+import measured
 from matrix.environment import TOP
 from matrix.modes import MODES
 from matrix.run import Row
@@ -79,11 +80,7 @@ def _summary(rows: list[Row]) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(cells) + " |\n"
-
-    body = (
-        line((row.torch, row.python, row.mode, row.result, row.master or "-", row.ranks or "-", row.day))
-        for row in rows
+    return measured.table(
+        _COLUMNS,
+        ((row.torch, row.python, row.mode, row.result, row.master or "-", row.ranks or "-", row.day) for row in rows),
     )
-    return line(_COLUMNS) + line("---" for _ in _COLUMNS) + "".join(body)

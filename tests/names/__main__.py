@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import measured  # noqa: E402
 import reliability  # noqa: E402
 from slurm.jobs import command  # noqa: E402
 from slurm.lab import TORCHRUN, TORCHRUN_JSC, CannotRun, Cluster, Lab, Run  # noqa: E402
@@ -76,9 +77,9 @@ def main() -> int:
                 continue
             cells = [_outcome(cluster, case, launcher) for launcher in (TORCHRUN, TORCHRUN_JSC)]
             print(f"{case.name}\n  torchrun:     {cells[0]}\n  torchrun_jsc: {cells[1]}", flush=True)
-            known[case.name] = [case.name, case.does, *cells, reliability.today()]
+            known[case.name] = [case.name, case.does, *cells, measured.today()]
             rows = [known[case.name] for case in CASES if case.name in known]
-            reliability.write("names", f"{reliability.machine()}.\n\n{reliability.table(COLUMNS, rows)}")
+            reliability.write("names", f"{measured.machine()}.\n\n{measured.table(COLUMNS, rows)}")
     except CannotRun as reason:
         print(reason, file=sys.stderr)
         return 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import measured  # noqa: E402
 import reliability  # noqa: E402
 from scale import nodes, steps, watchers  # noqa: E402
 from slurm.lab import CannotRun, Lab  # noqa: E402
@@ -29,7 +30,7 @@ def main() -> int:
             text, wrong = PARTS[name].run(lab)
             print(text, flush=True)
             failed += [f"{name}: {fault}" for fault in wrong]
-            reliability.write(f"scale: {name}", f"{reliability.machine()}, {reliability.today()}.\n\n{text}")
+            reliability.write(f"scale: {name}", f"{measured.machine()}, {measured.today()}.\n\n{text}")
     except CannotRun as reason:
         print(reason, file=sys.stderr)
         return 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import Self
 
-import reliability
+import measured
 from slurm.jobs import succeeded
 from slurm.lab import TORCHRUN_JSC, Lab
 
@@ -61,4 +61,4 @@ def run(lab: Lab) -> tuple[str, list[str]]:
     }
     columns = ("nodes", "ranks", "MASTER_ADDR", "seconds", "memory, GiB")
     row = (str(NODES), f"0@{names[0]} to {NODES - 1}@{names[-1]}", job.master, f"{seconds:.0f}", f"{memory.taken:.1f}")
-    return reliability.table(columns, [row]), [fault for fault, good in checks.items() if not good]
+    return measured.table(columns, [row]), [fault for fault, good in checks.items() if not good]

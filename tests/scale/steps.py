@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import reliability
+import measured
 
 if TYPE_CHECKING:
     from slurm.lab import Lab
@@ -56,7 +56,7 @@ def run(lab: Lab) -> tuple[str, list[str]]:  # noqa: ARG001 (as the other parts)
                 wrong.append(f"{size} nodes, {kind}: {cost.kibibytes} KiB")
         body.append(row)
     columns = ("nodes", *(f"{kind}: {what}" for kind in ("one range", "gaps") for what in ("µs", "list µs", "KiB")))
-    return reliability.table(columns, body), wrong
+    return measured.table(columns, body), wrong
 
 
 #: What a plan may cost: so many of one for two nodes, and reading the whole list so often.

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import reliability
+import measured
 from slurm.lab import BUILD, Lab
 
 WATCH = str(Path(__file__).with_name("watch.py"))
@@ -48,7 +48,7 @@ def run(lab: Lab) -> tuple[str, list[str]]:
             if not seen["store_answers"]:
                 wrong.append(f"{what}: the store does not answer after {number} watchers")
     columns = ("the host node", "watchers", "attempts", "connections", "sent", "received", "within s", "warnings")
-    return reliability.table(columns, body), wrong
+    return measured.table(columns, body), wrong
 
 
 def watch(lab: Lab, host: str, number: int) -> dict[str, Any]:

@@ -7,18 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
+from hostile.inputs import STEP
 from torchrun_jsc import HostlistError, cli, expand_hostlist, explain, fold_hostlist, patches
 from torchrun_jsc.messages import is_first_of_node, plain
-
-STEP = {
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "a[01-02]",
-    "SLURM_NODEID": "1",
-    "SLURM_PROCID": "1",
-    "SLURM_LOCALID": "0",
-    "SLURM_NTASKS": "2",
-}
 
 
 def run(module, *args, **environ):

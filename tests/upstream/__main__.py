@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import measured  # noqa: E402
 import reliability  # noqa: E402
 from slurm.lab import BIN, FOREIGN  # noqa: E402
 from upstream.source import PLACE, Unavailable, tests_of  # noqa: E402
@@ -36,10 +37,10 @@ def main() -> int:
     for name in different:
         print(f"FAIL: {name}: {plain.get(name)} with torchrun, {ours.get(name)} with torchrun_jsc")
     body = [(launcher, *count(found)) for launcher, found in zip(LAUNCHERS, (plain, ours))]
-    text = reliability.table(("launcher", "passed", "skipped", "failed"), body)
+    text = measured.table(("launcher", "passed", "skipped", "failed"), body)
     print(text)
     note = f"{tests.what}. {len(different)} with another result"
-    reliability.write("upstream", f"{reliability.machine()}, {reliability.today()}: {note}.\n\n{text}")
+    reliability.write("upstream", f"{measured.machine()}, {measured.today()}: {note}.\n\n{text}")
     return 1 if different or not plain else 0
 
 
