@@ -2,6 +2,7 @@
 
 mod world;
 
+use torchrun_jsc::interface::{Interface, INFINIBAND};
 use torchrun_jsc::plan::HostCheck;
 use world::{interface, ip, only, World};
 
@@ -273,6 +274,24 @@ fn no_route_to_the_endpoint_is_a_warning() {
         plans[1].warnings,
         ["no route from node a02 to the endpoint 192.0.2.7:29500; its interfaces are eth0, ib0"]
     );
+}
+
+#[test]
+fn without_a_route_the_allowed_interface_is_taken_infiniband_first() {
+    let mut world = world("192.0.2.7:29500").each(|k, host| {
+        let fast = interface(&format!("zib0 10.30.0.{}/24", k + 1));
+        host.table.interfaces.push(Interface { link_type: INFINIBAND, ..fast });
+    });
+    for (setting, interface, addresses) in [
+        ("eth0,zib0", "zib0", ["10.30.0.1", "10.30.0.2", "10.30.0.3"]),
+        ("eth0", "eth0", ["10.10.0.1", "10.10.0.2", "10.10.0.3"]),
+        ("^zib,eth", "ib0", ["10.20.0.1", "10.20.0.2", "10.20.0.3"]),
+    ] {
+        world.settings.interface = Some(setting.into());
+        // Node 0 hosts: what it publishes is the endpoint's host.
+        assert_eq!(world.addresses()[1..], addresses[1..], "{setting}");
+        assert_eq!(world.gloo()[1].as_deref(), Some(interface), "{setting}");
+    }
 }
 
 #[test]

@@ -70,6 +70,17 @@ fn rank_0_is_on_the_host_node() {
 }
 
 #[test]
+fn a_rank_that_has_to_be_counted_needs_the_tasks_of_each_node() {
+    let mut world = world();
+    world.settings.host_node_rank = Some(1);
+    let mut host = on(&world, 1, 0);
+    host.environ.retain(|name, _| !name.contains("TASKS_PER_NODE"));
+    let task = decide(&world, &host, None).unwrap();
+    assert_eq!((task.rank.map(|rank| rank.value), task.world_size), (None, Some(8)));
+    assert_eq!(task.endpoint.value.host, "a02i");
+}
+
+#[test]
 fn uneven_tasks() {
     let world = world().setenv("SLURM_STEP_TASKS_PER_NODE", "4,3");
     let task = decide(&world, &on(&world, 1, 0), None).unwrap();
@@ -113,6 +124,26 @@ fn a_batch_script_knows_the_endpoint_but_no_rank() {
     let task = decide(&batch, &batch.hosts[0], None).unwrap();
     assert_eq!(task.endpoint.value.host, "a01i");
     assert!(task.rank.is_none() && task.world_size.is_none() && task.local_rank.is_none());
+}
+
+#[test]
+fn a_login_node_derives_what_the_nodes_derive() {
+    let world = world();
+    let mut login = world.hosts[0].clone();
+    login.hostname = "login".into();
+    login.environ.retain(|name, _| ["SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_CLUSTER_NAME"].contains(&&**name));
+    let task = decide(&world, &login, None).unwrap();
+    assert_eq!((task.endpoint.value.host.as_str(), task.identity.rank), ("a01i", None));
+}
+
+#[test]
+fn a_name_that_nobody_knows_is_reported_with_what_it_was_made_by() {
+    let mut world = world().each(|_, host| host.names.clear());
+    let told = |world: &World| decide(world, &on(world, 0, 0), None).unwrap_err().to_string();
+    let unknown = "cannot resolve it on node a01: Name or service not known; use a name that all nodes resolve";
+    assert_eq!(told(&world), format!("SLURM_STEP_NODELIST=\"a01i,a01\": {unknown}, or an address"));
+    world.settings.host_templates = vec!["{node}-hsn".into()];
+    assert_eq!(told(&world), format!("TORCHRUN_JSC_HOST_TEMPLATE=\"a01-hsn\": {unknown}, or an address"));
 }
 
 #[test]

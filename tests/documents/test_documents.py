@@ -16,7 +16,9 @@ import pytest
 import torchrun_jsc
 from documents.blocks import made
 from documents.tree import DOCUMENTS, ROOT
-from torchrun_jsc.settings import TABLE
+from torchrun_jsc import _core
+from torchrun_jsc.explain import explain
+from torchrun_jsc.settings import TABLE, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +140,15 @@ def test_the_documents_are_found_from_the_readme() -> None:
 def test_the_reference_has_all_public_names() -> None:
     headings = re.findall(r"^### `(\w+)`$", read(ROOT / "docs" / "api.md"), re.MULTILINE)
     assert headings == [name for name in torchrun_jsc.__all__ if not name.startswith("__")]
+
+
+def test_the_reference_has_all_keys_of_explain() -> None:
+    options = {"standalone": True, "backend": "static", "endpoint": "", "run_id": "", "node_rank": None}
+    options.update(dict.fromkeys(("master_port", "is_host", "local_address")), file_store=False, given=[])
+    plan = _core.plan(Settings({}).for_plan(), {**options, "min_nodes": 1, "max_nodes": 1}, {}, 1)
+    _, _, after = read(ROOT / "docs" / "api.md").partition("`python -m torchrun_jsc.explain")
+    rows = re.findall(r"^\| (`.*?) \|", after.partition("\n`python -m")[0], re.MULTILINE)
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == list(explain(plan, with_nodes=False))
 
 
 def test_pictures_can_be_read_aloud() -> None:
