@@ -88,6 +88,17 @@ fn row34_no_suffix_where_no_such_name_exists() {
 }
 
 #[test]
+fn a_fast_name_that_is_another_nodes_own_is_not_guessed() {
+    let names = ["a", "b", "ai"];
+    for (host, endpoint) in [(0, "a"), (1, "bi")] {
+        let mut world = World::bare("a,b,ai", &names).alias("ai", "10.10.0.3");
+        world.settings.host_node_rank = Some(host);
+        assert!(world.endpoint().starts_with(&format!("{endpoint}:")), "{}", world.endpoint());
+        assert_eq!(world.hosting(), only(host, 3));
+    }
+}
+
+#[test]
 fn row42_scripts_on_a_node_whose_own_name_is_on_loopback() {
     let mut world = World::new("a[01-02]", &["a01", "a02"], "").each(|k, host| {
         host.names.insert(format!("a0{}", k + 1), vec![ip("127.0.1.1")]);

@@ -20,8 +20,10 @@ HEADER = """\
 
 - *process*, *call*, *checks*: the shortest of many runs that take turns, since what a machine does besides only makes
   runs longer. A process that only calls `resolve_endpoint` is set against `python -c pass`.
-- *launcher, one node*: `torchrun_jsc --standalone --nproc-per-node=1` against `python -m torch.distributed.run` with
-  the same arguments: pairs of runs, the median over the pairs. CPU time is that of the launcher and its worker.
+- *launcher, one node*: `python -m torchrun_jsc --standalone --nproc-per-node=1` against the same with `python -m
+  torch.distributed.run`: pairs of runs, the median over the pairs. CPU time is that of the launcher and its worker.
+- *fixes loaded*: the same with `--rdzv-backend=c10d --rdzv-endpoint=localhost:0`. With `--standalone` nothing is loaded
+  but what sees that; here the fixes are loaded, and the plan sees that they have nothing to do.
 - *launcher, two nodes*: from `srun` to the sum on the last rank, in the cluster of `tests/slurm` with both networks
   open, where torchrun works too: pairs of runs, the median over the pairs.
 - File-system calls are counted by `strace -f -e trace=%file`. On a parallel file system each is a round trip.

@@ -52,8 +52,9 @@ def environment(torch: Torch, *, reuse: bool = False) -> Iterator[Installed]:
     shutil.rmtree(place, ignore_errors=True)
     try:
         _run("venv", "--quiet", "--python", str(python), str(place))
-        # Without the cache, which would keep the gigabytes that are deleted here.
-        install = ["pip", "install", "--quiet", "--no-cache", "--python", str(place / "bin" / "python")]
+        # Without the cache, which would keep the gigabytes that are deleted here. Compiled, as pip does it.
+        options = ["--quiet", "--no-cache", "--compile-bytecode", "--python", str(place / "bin" / "python")]
+        install = ["pip", "install", *options]
         if torch.version == NIGHTLY:
             _run(*install, "--prerelease=allow", "--index", NIGHTLY_INDEX, "torch")
             _run(*install, str(_wheel()))
