@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from torchrun_jsc import Endpoint, SettingError, resolve_endpoint
+from torchrun_jsc import Endpoint, ResolveError, SettingError, resolve_endpoint
 
 STEP = {
     "SLURM_JOB_ID": "4711",
@@ -45,6 +45,16 @@ def test_all_fields():
         "NODE_RANK": "1",
     }
     assert found.reasons["rank"] == "SLURM_PROCID"
+
+
+def test_it_shows_what_it_is():
+    assert repr(task("10.20.0.1:29500")) == "<Endpoint 10.20.0.1:29500 a02>"
+
+
+def test_several_templates():
+    # Such names are refused without asking anybody.
+    with pytest.raises(ResolveError, match=r'TORCHRUN_JSC_HOST_TEMPLATE="a01\.\.x,a01\.\.y": cannot resolve'):
+        resolve_endpoint(host_template=("{node}..x", "{node}..y"), environ=STEP)
 
 
 def test_it_is_a_value():
