@@ -91,6 +91,11 @@ def same(plain: Outcome, ours: Outcome) -> str:
     return "same"
 
 
+def torch_cannot(plain: Outcome, ours: Outcome) -> str:
+    """Neither launcher works: it is torch that cannot."""
+    return "torch cannot" if plain.none and ours.none else works(plain, ours)
+
+
 def works(plain: Outcome, ours: Outcome) -> str:
     """It works, whatever torchrun does."""
     if not ours.worked or ours.left:
