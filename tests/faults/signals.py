@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Callable
 
 from faults.fault import Fault
 from faults.processes import has_mapped, listens
-from faults.scene import PORT, Job, Scene
+from faults.scene import OPEN, PORT, TRACKED, Job, Scene
 
 if TYPE_CHECKING:
     from faults.outcome import Outcome
@@ -69,6 +69,8 @@ FAULTS = [
             f"{number.name} {when}",
             f"{number.name} to the launcher of the first node",
             _to_the_launcher(stage, number),
+            # SIGUSR1 ends a launcher that leaves its workers to Slurm.
+            switches=TRACKED if stage is _working else OPEN,
         )
         for when, stage in STAGES.items()
         for number in SIGNALS
