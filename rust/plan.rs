@@ -223,6 +223,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
     let gloo = gloo::decide(&context, local.interface.as_ref(), local.address.is_some());
 
     plan.warnings.extend(checks::node_rank(&context));
+    plan.warnings.extend(checks::user_rank(&context));
     plan.warnings.extend(checks::of_step(&context, &host)?);
     plan.warnings.extend(plan.identity.warning.clone());
     plan.warnings.extend(local.warnings);

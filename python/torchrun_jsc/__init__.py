@@ -42,6 +42,11 @@ _IN_CORE = {"Endpoint", "Hostlist", "Interface", "__version__", "expand_hostlist
 _IN_ERRORS = {"HostlistError", "ResolveError", "SettingError", "TorchrunJscError"}
 
 
+def __dir__() -> list[str]:
+    """Return the public names too, those that have not been asked for yet among them."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> object:
     """Import a public name when it is asked for, or a module that releases up to 0.0.19 imported here."""
     place: object

@@ -159,7 +159,8 @@ def plan(settings: dict[str, Any], options: dict[str, Any], environ: Mapping[str
 class Endpoint:
     """Where the rendezvous store of a step is, and the place of this task; what Slurm does not say is None.
 
-    ``str()`` of it is ``host:port``, with IPv6 addresses in brackets. Two are equal where :meth:`env` is.
+    ``str()`` of it is ``host:port``, with IPv6 addresses in brackets. Two are equal where :meth:`env` is. It cannot be
+    pickled: another process is given what :meth:`env` returns.
     """
 
     def __hash__(self) -> int: ...

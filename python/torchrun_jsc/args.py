@@ -24,7 +24,9 @@ def note_given(namespace: Any, argv: list[str] | None) -> None:
     parser = run.get_args_parser()
     parser.set_defaults(**dict.fromkeys(TRACKED))
     again, _ = parser.parse_known_args(argv)
-    setattr(namespace, _GIVEN, frozenset(name for name in TRACKED if getattr(again, name) is not None) | _from_pet())
+    # `--rdzv-endpoint=$UNSET` gives nothing.
+    given = frozenset(name for name in TRACKED if getattr(again, name) not in (None, ""))
+    setattr(namespace, _GIVEN, given | _from_pet())
 
 
 def given_of(namespace: Any) -> frozenset[str]:
@@ -41,7 +43,7 @@ def given_of(namespace: Any) -> frozenset[str]:
 
 def _from_pet() -> frozenset[str]:
     """Options given by ``PET_*``: torch takes them as its parser's defaults."""
-    return frozenset(name for name in TRACKED if f"PET_{name.upper()}" in os.environ)
+    return frozenset(name for name in TRACKED if os.environ.get(f"PET_{name.upper()}"))
 
 
 def given_in_config(config: Any) -> frozenset[str]:

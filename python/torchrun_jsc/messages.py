@@ -31,8 +31,13 @@ def _shortened(text: str) -> str:
 
 def _say(line: str) -> None:
     """Print a line, if there is a stderr: print() would take stdout in its place."""
-    if sys.stderr is not None:
+    if sys.stderr is None:
+        return
+    try:  # noqa: SIM105 (contextlib is one more file to read)
         print(f"torchrun_jsc: {_shortened(plain(line))}".rstrip(), file=sys.stderr)
+    except OSError:
+        # A full disk. What is done, and the exit status, are the same.
+        pass
 
 
 def exit_with(error: TorchrunJscError) -> NoReturn:

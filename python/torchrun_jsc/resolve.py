@@ -48,23 +48,37 @@ def resolve_endpoint(
     settings = Settings(environ)
     if host_template is not None and not isinstance(host_template, str):
         host_template = ",".join(host_template)
-    for name, value in (
-        ("node_rank", node_rank),
-        ("host_node_rank", host_node_rank),
-        ("host_template", host_template),
-        ("interface", interface),
-        ("port", port),
-        ("resolve_timeout", timeout),
-    ):
-        if value is not None:
-            setattr(settings, name, read_override(name, value))
-    found = _core.resolve_endpoint(
-        settings.for_plan(),
-        endpoint,
-        nodelist,
-        None if port is None else settings.port,
-        environ,
-        settings.resolve_timeout,
-    )
+    arguments = {
+        "node_rank": node_rank,
+        "host_node_rank": host_node_rank,
+        "host_template": host_template,
+        "interface": interface,
+        "port": port,
+        "timeout": timeout,
+    }
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for argument, value in given.items():
+        name = "resolve_timeout" if argument == "timeout" else argument
+        setattr(settings, name, read_override(name, argument, value))
+    try:
+        found = _core.resolve_endpoint(
+            settings.for_plan(),
+            endpoint,
+            nodelist,
+            None if port is None else settings.port,
+            environ,
+            settings.resolve_timeout,
+        )
+    except RuntimeError as error:
+        raise _named(error, given) from None
     warn_once_a_node(found.warnings)
     return found
+
+
+def _named(error: RuntimeError, given: Iterable[str]) -> RuntimeError:
+    """Return an error that names the argument, where it names the variable that the argument stands for."""
+    for argument in given:
+        variable, text = f"TORCHRUN_JSC_{argument.upper()}=", str(error)
+        if text.startswith(variable):
+            return type(error)(f"{argument}={text[len(variable) :]}")
+    return error

@@ -218,7 +218,7 @@ class Settings:
         }
 
 
-def read_override(name: str, value: object) -> Any:
+def read_override(name: str, argument: str, value: object) -> Any:
     """Return an argument that stands for the setting called ``name``, checked like the setting.
 
     :raises SettingError: naming the argument and its value.
@@ -228,4 +228,4 @@ def read_override(name: str, value: object) -> Any:
     try:
         return setting.parse(text)
     except ValueError as error:
-        raise SettingError(f"{name}={quote(text)}: {error}") from None
+        raise SettingError(f"{argument}={quote(text)}: {error}") from None

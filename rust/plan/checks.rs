@@ -29,6 +29,15 @@ pub(super) fn node_rank(context: &Context<'_>) -> Option<String> {
     })
 }
 
+/// A `TORCHRUN_JSC_NODE_RANK` that is not this node's in the step, as where `$SLURM_NODEID` was expanded too early.
+pub(super) fn user_rank(context: &Context<'_>) -> Option<String> {
+    let (given, rank) = (context.settings.node_rank?, context.identity.rank?);
+    let counts = context.options.backend == "c10d" && !context.settings.ignore_node_ranks;
+    let name = &context.identity.name;
+    (counts && given != rank)
+        .then(|| format!("TORCHRUN_JSC_NODE_RANK={given} tells who hosts, although node {name} is number {rank}"))
+}
+
 /// Agents, nodes of the step and `--nnodes` that do not fit one another.
 fn numbers(context: &Context<'_>) -> Result<Option<String>> {
     let options = context.options;

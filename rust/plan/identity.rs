@@ -85,6 +85,12 @@ pub(super) fn identify(step: &Step, hostname: &str, wanted: usize) -> Result<Ide
             if let Some(all) = all_groups(&groups).filter(|all| all.hosts.nth(id).as_deref() == Some(name)) {
                 return Ok(identity(all, id, "SLURM_NODEID", None));
             }
+            // Handed from one node to another, as by a launcher that exports its whole environment.
+            if self::place(&nodes, hostname) == Some(id) {
+                let said = format!("SLURMD_NODENAME={name} contradicts SLURM_NODEID={id} and the host name {hostname}");
+                let warning = Some(format!("{said}; taking {id}"));
+                return Ok(identity(nodes, id, "SLURM_NODEID", warning));
+            }
             let list = &nodes.variable;
             // psslurm counts the nodes of each group from 0.
             let of_group = groups.iter().any(|group| self::place(group, name) == Some(id));

@@ -147,7 +147,12 @@ impl Place<'_> {
         };
         let mut endpoint = Endpoint::parse(name, text)?;
         let (port, source) = match endpoint.port {
-            Some(port) if port > 0 => (port, "as given".to_owned()),
+            Some(port) if port > 0 => {
+                if let Some(other) = self.given.port.filter(|&other| other != port) {
+                    return Err(setting("port", &other.to_string(), &format!("{name} has another one, {port}")));
+                }
+                (port, "as given".to_owned())
+            }
             Some(_) => return Err(setting(name, text, "port 0 is another one on every node")),
             None => self.port()?,
         };

@@ -191,6 +191,26 @@ fn ids_that_contradict_the_list_are_reported_and_names_decide() {
 }
 
 #[test]
+fn a_rank_of_the_users_that_is_not_the_nodes_is_reported() {
+    let mut world = world("a01i:29500");
+    world.settings.node_rank = Some(0);
+    let warnings: Vec<_> = world.plans().into_iter().map(|plan| plan.warnings).collect();
+    assert!(warnings[0].is_empty());
+    assert_eq!(warnings[1], ["TORCHRUN_JSC_NODE_RANK=0 tells who hosts, although node a02 is number 1"]);
+    world.settings.ignore_node_ranks = true;
+    assert!(world.plans().iter().all(|plan| plan.warnings.is_empty()));
+}
+
+#[test]
+fn a_node_name_of_another_node_is_reported_where_id_and_host_name_agree() {
+    let world = world("a01i:29500").setenv("SLURMD_NODENAME", "a01");
+    let plans = world.plans();
+    assert_eq!(world.hosting(), only(0, 3));
+    assert_eq!(world.addresses(), ["a01i", "a02i", "a03i"]);
+    assert_eq!(plans[2].warnings, ["SLURMD_NODENAME=a01 contradicts SLURM_NODEID=2 and the host name a03; taking 2"]);
+}
+
+#[test]
 fn what_is_none_of_our_business_is_left_alone() {
     let base = world("a01i");
     let untouched = |change: &dyn Fn(&mut World)| {

@@ -70,6 +70,25 @@ fn rank_0_is_on_the_host_node() {
 }
 
 #[test]
+fn two_ports_are_refused() {
+    let world = world();
+    let host = on(&world, 0, 0);
+    let table = host.lazy_table();
+    let decide = |port| {
+        let given = Given { endpoint: Some("a01i:29500"), port: Some(port) };
+        task(
+            &world.settings,
+            given,
+            &Step::read(|name| host.environ.get(name).cloned()),
+            &Launched::default(),
+            host.node(&table),
+        )
+    };
+    assert_eq!(decide(29500).unwrap().port, 29500);
+    assert_eq!(decide(7).unwrap_err().to_string(), "port=\"7\": endpoint has another one, 29500");
+}
+
+#[test]
 fn a_rank_that_has_to_be_counted_needs_the_tasks_of_each_node() {
     let mut world = world();
     world.settings.host_node_rank = Some(1);

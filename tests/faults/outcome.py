@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     @classmethod
     def hanging(cls, details: str) -> Outcome:
         """Return the outcome of a job that did not come to what it was to come to."""
-        return cls({}, 0, frozenset(), 0, "", details, none=_short(details.splitlines()[0]))
+        return cls({}, 0, frozenset(), 0, "", details, none=_short(details.splitlines()[0].partition(": ")[0]))
 
     @property
     def worked(self) -> bool:

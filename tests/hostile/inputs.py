@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 
 from hypothesis import strategies as st
 
@@ -94,3 +95,11 @@ ARGUMENTS = st.builds(
     st.lists(st.one_of(OPTION, OPTION, OPTION, st.sampled_from(FLAGS), VALUES), max_size=6),
     st.sampled_from([[], ["script.py"], ["script.py", "--rdzv_conf", "is_host=maybe"]]),
 )
+
+#: What a terminal may act on. A character that only a newer Unicode than this Python's knows is none of it.
+_ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def is_harmless(text: str) -> bool:
+    """Whether a terminal only shows the text of an error."""
+    return not any(unicodedata.category(character) in _ACTING for character in text)

@@ -133,7 +133,7 @@ def test_no_reverse_entries_and_64_addresses(cluster: Cluster, asking: Asking) -
 @pytest.mark.parametrize("endpoint", [None, "jwb0001i:29500"], ids=["derived", "given"])
 def test_answers_after_8_seconds(cluster: Cluster, asking: Asking, endpoint: str | None) -> None:
     given = ["--rdzv-backend=c10d"] + [f"--rdzv-endpoint={endpoint}"] * bool(endpoint)
-    run = asking([*TIMED, "--nnodes=auto", *given], delay=8)
+    run = asking([*TIMED, "--nnodes=auto", *given, REPORT], delay=8)
     for rank in told(run):
         assert rank["host"] == "jwb0001i", str(run)
         assert 8 <= rank["seconds"] < 10 + LATE, str(run)

@@ -30,6 +30,7 @@ PUBLIC = [
 def test_the_public_names_are_this_list():
     assert torchrun_jsc.__all__ == PUBLIC
     assert all(hasattr(torchrun_jsc, name) for name in PUBLIC)
+    assert set(PUBLIC) < set(dir(torchrun_jsc))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         torchrun_jsc.nothing  # noqa: B018
 

@@ -53,7 +53,7 @@ def test_it_shows_what_it_is():
 
 def test_several_templates():
     # Such names are refused without asking anybody.
-    with pytest.raises(ResolveError, match=r'TORCHRUN_JSC_HOST_TEMPLATE="a01\.\.x,a01\.\.y": cannot resolve'):
+    with pytest.raises(ResolveError, match=r'host_template="a01\.\.x,a01\.\.y": cannot resolve'):
         resolve_endpoint(host_template=("{node}..x", "{node}..y"), environ=STEP)
 
 
@@ -86,8 +86,11 @@ def test_keywords_override_the_environment():
         ({"port": 0}, 'port="0": not a whole number from 1 to 65535'),
         ({"port": True}, 'port="True": not a whole number'),
         ({"node_rank": -1}, 'node_rank="-1": not a whole number'),
-        ({"timeout": 0}, 'resolve_timeout="0": not a number of seconds'),
-        ({"host_template": "{nodes}i", "endpoint": None}, 'TORCHRUN_JSC_HOST_TEMPLATE="{nodes}i"'),
+        ({"timeout": 0}, 'timeout="0": not a number of seconds'),
+        ({"host_template": "{nodes}i", "endpoint": None}, 'host_template="{nodes}i"'),
+        ({"interface": "nope"}, 'interface="nope": no usable interface of a02 matches'),
+        ({"host_node_rank": 2, "endpoint": None}, 'host_node_rank="2": the step has nodes 0 to 1'),
+        ({"endpoint": "10.0.0.1:5", "port": 7}, 'port="7": endpoint has another one, 5'),
         ({"nodelist": "n["}, 'nodelist="n[": not a node list'),
         ({"endpoint": "h:x"}, 'endpoint="h:x": the port is not a number'),
     ],

@@ -12,12 +12,13 @@ from torchrun_jsc.patches.patch import Function, Patch
 
 def _wrap(original: Function) -> Function:
     def parse_min_max_nnodes(nnodes: Any) -> Any:
-        if str(nnodes).strip().lower() != "auto":
+        least_and_most = [number.strip().lower() for number in str(nnodes).split(":")]
+        if "auto" not in least_and_most:
             return original(nnodes)
         nodes = _core.nodes_of_step(os.environ)
         if nodes is None:
             raise SettingError("--nnodes=auto: not in a Slurm step; start it with srun, or give a number")
-        return len(nodes), len(nodes)
+        return original(":".join(str(len(nodes)) if number == "auto" else number for number in least_and_most))
 
     return parse_min_max_nnodes
 
