@@ -173,7 +173,11 @@ impl Hostlist {
         Ok(())
     }
 
-    fn check(&self, limit: usize) -> Result<()> {
+    /// Refuse more hosts than `limit`.
+    ///
+    /// # Errors
+    /// [`Error::TooManyHosts`] if there are more.
+    pub fn check(&self, limit: usize) -> Result<()> {
         let count = self.len();
         if count > limit {
             return Err(Error::TooManyHosts { expression: self.text.clone(), count, limit });

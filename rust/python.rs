@@ -634,10 +634,10 @@ fn route_to(py: Python<'_>, address: &str) -> PyResult<(Option<String>, Option<S
 #[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
 fn expand_hostlist(py: Python<'_>, expression: Text) -> PyResult<Bound<'_, PyList>> {
     let hosts = Hostlist::parse(expression.as_ref())?;
-    // Each name goes straight into Python's string.
-    let mut names = Vec::with_capacity(hosts.len().min(hostlist::MAX_EXPANDED));
-    hosts.for_each(hostlist::MAX_EXPANDED, |name| names.push(PyString::new(py, name)))?;
-    PyList::new(py, names)
+    hosts.check(hostlist::MAX_EXPANDED)?;
+    // Each name goes straight into Python's string, and that into the list.
+    let mut names = hosts.iter();
+    PyList::new(py, (0..hosts.len()).map(|_| names.advance().map(|name| PyString::new(py, name))))
 }
 
 #[pyfunction]

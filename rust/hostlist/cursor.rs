@@ -97,6 +97,14 @@ impl<'a> Hosts<'a> {
     }
 }
 
+impl Hosts<'_> {
+    /// The next host in a buffer that all of them share, so that none is allocated.
+    #[inline]
+    pub fn advance(&mut self) -> Option<&str> {
+        self.0.advance()
+    }
+}
+
 impl Iterator for Hosts<'_> {
     type Item = String;
 
