@@ -6,17 +6,23 @@ Both must have the same results.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Iterator
 from xml.etree import ElementTree as ET
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import measured  # noqa: E402
 import reliability  # noqa: E402
+from matrix.environment import Unavailable as NoPython  # noqa: E402
+from matrix.environment import environment  # noqa: E402
+from matrix.versions import TORCHES  # noqa: E402
 from slurm.lab import BIN, FOREIGN  # noqa: E402
 from upstream.source import PLACE, Unavailable, tests_of  # noqa: E402
 
@@ -26,13 +32,15 @@ LIMIT = 1800
 
 
 def main() -> int:
+    release = version("torch").partition("+")[0]
     try:
-        tests = tests_of(version("torch").partition("+")[0])
-    except Unavailable as reason:
+        tests = tests_of(release)
+        with installed(tests.release, release) as place:
+            plain, ours = (results(tests.directory, launcher, place) for launcher in LAUNCHERS)
+    except (Unavailable, NoPython) as reason:
         print(f"upstream: skipped: {reason}")
         print("The same cases as tests of this project: tests/patches/test_torchrun_cases.py")
         return 0
-    plain, ours = (results(tests.directory, launcher) for launcher in LAUNCHERS)
     different = sorted(name for name in {**plain, **ours} if plain.get(name) != ours.get(name))
     for name in different:
         print(f"FAIL: {name}: {plain.get(name)} with torchrun, {ours.get(name)} with torchrun_jsc")
@@ -41,11 +49,27 @@ def main() -> int:
     print(text)
     note = f"{tests.what}. {len(different)} with another result"
     reliability.write("upstream", f"{measured.machine()}, {measured.today()}: {note}.\n\n{text}")
-    return 1 if different or not plain else 0
+    return 1 if different or "passed" not in plain.values() else 0
 
 
-def results(directory: Path, launcher: str) -> dict[str, str]:
-    """Run the tests with one launcher; return ``passed``, ``skipped`` or ``failed`` of each."""
+@contextmanager
+def installed(release: str, here: str) -> Iterator[Path]:
+    """Give the programs of an environment with the release that the tests are of: this one, or one of its own."""
+    if release == here:
+        yield BIN
+        return
+    print(f"upstream: installing torch {release}", flush=True)
+    known = [torch for torch in TORCHES if torch.version == release]
+    if not known:
+        raise NoPython(f"torch {release} is none of the releases that are run")
+    with environment(known[0]) as made:
+        command = ["pip", "install", "--quiet", "--python", str(made.bin / "python"), "expecttest", "psutil"]
+        subprocess.run([shutil.which("uv") or BIN / "uv", *command], check=True)
+        yield made.bin
+
+
+def results(directory: Path, launcher: str, place: Path) -> dict[str, str]:
+    """Run the tests with one launcher of an environment; return ``passed``, ``skipped`` or ``failed`` of each."""
     PLACE.mkdir(parents=True, exist_ok=True)
     report = PLACE / f"{launcher}.xml"
     report.unlink(missing_ok=True)
@@ -58,13 +82,13 @@ def results(directory: Path, launcher: str) -> dict[str, str]:
     env = {
         **clean,
         "UPSTREAM_LAUNCHER": launcher,
-        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "PATH": f"{place}:{os.environ['PATH']}",
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
     log = PLACE / f"{launcher}.log"
     with log.open("w") as output:
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", *options, f"--junitxml={report}", *files],
+            [str(place / "python"), "-m", "pytest", "-q", *options, f"--junitxml={report}", *files],
             env=env,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -26,6 +26,8 @@ class Tests(NamedTuple):
     """A directory of tests, and whose they are."""
 
     directory: Path
+    #: Of PyTorch.
+    release: str
     what: str
 
 
@@ -35,11 +37,12 @@ def tests_of(release: str) -> Tests:
     :raises Unavailable: where neither can be had.
     """
     try:
-        return Tests(_from_repository(release), f"tests of PyTorch {release}")
+        return Tests(_from_repository(release), release, f"tests of PyTorch {release}")
     except Unavailable as reason:
         print(f"upstream: {reason}; taking Debian's", flush=True)
         directory = _from_debian()
-        return Tests(directory, f"tests of PyTorch {directory.parents[2].name}, as in Debian's source package")
+        found = directory.parents[2].name
+        return Tests(directory, found, f"tests and torch of PyTorch {found}, the tests as in Debian's source package")
 
 
 def _from_repository(release: str) -> Path:
