@@ -63,7 +63,7 @@ def installed(release: str, here: str) -> Iterator[Path]:
     if not known:
         raise NoPython(f"torch {release} is none of the releases that are run")
     with environment(known[0]) as made:
-        command = ["pip", "install", "--quiet", "--python", str(made.bin / "python"), "expecttest", "psutil"]
+        command = ["pip", "install", "--quiet", "--python", str(made.bin / "python"), "expecttest", "psutil", "python-etcd"]
         subprocess.run([shutil.which("uv") or BIN / "uv", *command], check=True)
         yield made.bin
 
