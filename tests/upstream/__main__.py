@@ -63,8 +63,9 @@ def installed(release: str, here: str) -> Iterator[Path]:
     if not known:
         raise NoPython(f"torch {release} is none of the releases that are run")
     with environment(known[0]) as made:
-        command = ["pip", "install", "--quiet", "--python", str(made.bin / "python"), "expecttest", "psutil", "python-etcd"]
-        subprocess.run([shutil.which("uv") or BIN / "uv", *command], check=True)
+        install = ["pip", "install", "--quiet", "--python", str(made.bin / "python")]
+        uv = shutil.which("uv") or BIN / "uv"
+        subprocess.run([uv, *install, "expecttest", "psutil", "python-etcd"], check=True)
         yield made.bin
 
 
