@@ -1,7 +1,7 @@
 //! The fuzz targets' corpus, and small changes of it: what a run of the fuzzer has found stays found.
 #![allow(missing_docs)]
 
-#[path = "../fuzz/properties/mod.rs"]
+#[path = "fuzz/properties/mod.rs"]
 mod properties;
 
 use std::fs;
@@ -13,7 +13,7 @@ use proptest::sample::{select, Index};
 
 /// The files of a target's corpus, in the order of their names.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rust/fuzz/corpus").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rust/tests/fuzz/corpus").join(target);
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files.into_iter().map(|file| fs::read(file).unwrap()).collect()

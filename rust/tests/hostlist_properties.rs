@@ -1,6 +1,6 @@
 //! Hostlists against a model that is written differently, and against hostile input.
 
-#[path = "../fuzz/properties/mod.rs"]
+#[path = "fuzz/properties/mod.rs"]
 #[allow(dead_code, unused_imports)] // the other targets are fuzz_replay's
 mod properties;
 

@@ -2,7 +2,7 @@
 
 Stable Rust does. There is no sanitizer, which would have nothing to find in a crate without unsafe code, but debug
 assertions are on, so that an overflow is a finding. So is an input that takes a minute or makes the process larger
-than 256 MiB. Findings are in ``.build/fuzz/TARGET/findings``; what was mended goes into ``rust/fuzz/corpus``, which
+than 256 MiB. Findings are in ``.build/fuzz/TARGET/findings``; what was mended goes into ``rust/tests/fuzz/corpus``, which
 `cargo test` replays with small changes.
 """
 
@@ -23,6 +23,7 @@ import reliability  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "rust" / "fuzz"
+CORPUS = ROOT / "rust" / "tests" / "fuzz" / "corpus"
 BUILD = ROOT / ".build" / "fuzz"
 INSTALLED = ROOT / ".build" / "cargo-fuzz"
 
@@ -80,7 +81,7 @@ def _run(target: str, program: Path, seconds: int) -> str:
         str(program),
         # What is found is added to the first.
         str(folder / "corpus"),
-        str(FUZZ / "corpus" / target),
+        str(CORPUS / target),
         *LIMITS,
         f"-max_total_time={seconds}",
         "-print_final_stats=1",
