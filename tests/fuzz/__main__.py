@@ -2,8 +2,8 @@
 
 Stable Rust does. There is no sanitizer, which would have nothing to find in a crate without unsafe code, but debug
 assertions are on, so that an overflow is a finding. So is an input that takes a minute or makes the process larger
-than 256 MiB. Findings are in ``.build/fuzz/TARGET/findings``; what was mended goes into ``rust/tests/fuzz/corpus``, which
-`cargo test` replays with small changes.
+than 256 MiB. Findings are in ``.build/fuzz/TARGET/findings``; what was mended goes into
+``rust/tests/fuzz/corpus``, which `cargo test` replays with small changes.
 """
 
 from __future__ import annotations
