@@ -19,7 +19,7 @@ class PyTorchrunJsc(PythonPackage):
     license("Apache-2.0")
 
     # written by packaging/update.py
-    version("0.1.0", sha256="53764cfc631fe937e0fb7caabda43d2327ea7893d929581045ba96416462c0f0")
+    version("0.1.0", sha256="294dc4e4713bc374fc6d880745ea18f58d5ed26751e590b1a0a097fb186b5eb9")
 
     crates = (
         ("aho-corasick", "1.1.5", "c982642fa9e8606056828ee9a8505737230110bb1099153c79efe865c59d12ba"),
