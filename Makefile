@@ -53,7 +53,7 @@ docs: build ## write those parts of the documents that are made
 	@.venv/bin/python tests/documents
 
 bench: build ## what the package costs in time, memory and file-system calls, with the limits; writes docs/performance.md
-	@scripts/setup strace:strace
+	@scripts/setup strace
 	@.venv/bin/python tests/bench/run.py
 
 matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); writes docs/compatibility.md
@@ -73,7 +73,6 @@ scale: build ## sixteen nodes, steps of 65,536 nodes, 4,096 nodes that wait; wri
 
 upstream: build ## PyTorch's own tests of torchrun, with torchrun_jsc in its place; writes docs/reliability.md
 	@scripts/setup etcd:etcd-server
-	@scripts/pip --quiet expecttest psutil python-etcd
 	@.venv/bin/python tests/upstream
 
 build: .venv/installed ## the package, built and installed into .venv

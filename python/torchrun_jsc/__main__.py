@@ -18,8 +18,8 @@ def main() -> None:
 def launcher() -> Any:
     """Return what runs this process's arguments: torch's own main with the fixes, or alone.
 
-    A job on one machine loads nothing of this package then: torch looks up each module that is loaded, and on the file
-    system of a cluster each look-up is a round trip.
+    With ``--standalone`` nothing else of this package is loaded: torch looks up each module that is loaded and each
+    file on the stack, again and again, and on the file system of a cluster each look-up is a round trip.
     """
     if _is_standalone(sys.argv[1:]):
         try:
@@ -47,4 +47,5 @@ def _is_standalone(args: list[str]) -> bool:
 if __name__ == "__main__":
     # The name in torchrun's usage line.
     sys.argv[0] = "torchrun_jsc"
+    # Not by main(), which would stay on the stack.
     launcher()()

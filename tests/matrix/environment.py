@@ -51,15 +51,15 @@ def environment(torch: Torch, *, reuse: bool = False) -> Iterator[Installed]:
     place = BUILD / f"torch-{torch.version}"
     shutil.rmtree(place, ignore_errors=True)
     try:
-        _run("venv", "--quiet", "--python", str(python), str(place))
+        uv("venv", "--quiet", "--python", str(python), str(place))
         # Without the cache, which would keep the gigabytes that are deleted here. Compiled, as pip does it.
         options = ["--quiet", "--no-cache", "--compile-bytecode", "--python", str(place / "bin" / "python")]
         install = ["pip", "install", *options]
         if torch.version == NIGHTLY:
-            _run(*install, "--prerelease=allow", "--index", NIGHTLY_INDEX, "torch")
-            _run(*install, str(_wheel()))
+            uv(*install, "--prerelease=allow", "--index", NIGHTLY_INDEX, "torch")
+            uv(*install, str(_wheel()))
         else:
-            _run(*install, f"torch=={torch.version}", *torch.extra, *_TESTS, str(_wheel()))
+            uv(*install, f"torch=={torch.version}", *torch.extra, *_TESTS, str(_wheel()))
         yield installed(torch, place / "bin")
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -114,7 +114,11 @@ def _candidates(version: str) -> Iterator[Path]:
         yield place / "bin" / "python"
 
 
-def _run(*command: str) -> None:
+def uv(*command: str) -> None:
+    """Run uv.
+
+    :raises RuntimeError: where it fails; with what it said.
+    """
     run = subprocess.run([_uv(), *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if run.returncode:
         raise RuntimeError(f"uv {' '.join(command)}:\n{run.stdout}")
@@ -139,7 +143,7 @@ def _wheel() -> Path:
     if _built is None:
         place = BUILD / "wheel"
         shutil.rmtree(place, ignore_errors=True)
-        _run("build", "--quiet", "--wheel", "--out-dir", str(place), str(TOP))
+        uv("build", "--quiet", "--wheel", "--out-dir", str(place), str(TOP))
         (_built,) = place.glob("*.whl")
     return _built
 

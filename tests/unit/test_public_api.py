@@ -34,11 +34,13 @@ def test_the_public_names_are_this_list():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         torchrun_jsc.nothing  # noqa: B018
 
+
 def test_interfaces_of_this_machine():
     loopback = next(interface for interface in torchrun_jsc.interfaces() if interface.is_loopback)
     assert (loopback.name, loopback.link_type, loopback.is_up) == ("lo", 772, True)
     assert (loopback.index, loopback.is_running, ("127.0.0.1", 8) in loopback.addresses) == (1, True, True)
     assert repr(loopback).startswith("<Interface lo 127.0.0.1/8")
+
 
 #: What a caller may pass, as `inspect` writes it, without the annotations.
 SIGNATURES = {

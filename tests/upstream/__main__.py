@@ -6,7 +6,6 @@ Both must have the same results.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -21,7 +20,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 import measured  # noqa: E402
 import reliability  # noqa: E402
 from matrix.environment import Unavailable as NoPython  # noqa: E402
-from matrix.environment import environment  # noqa: E402
+from matrix.environment import environment, uv  # noqa: E402
 from matrix.versions import TORCHES  # noqa: E402
 from slurm.lab import BIN, FOREIGN  # noqa: E402
 from upstream.source import PLACE, Unavailable, tests_of  # noqa: E402
@@ -56,6 +55,7 @@ def main() -> int:
 def installed(release: str, here: str) -> Iterator[Path]:
     """Give the programs of an environment with the release that the tests are of: this one, or one of its own."""
     if release == here:
+        _install(BIN)
         yield BIN
         return
     print(f"upstream: installing torch {release}", flush=True)
@@ -63,10 +63,13 @@ def installed(release: str, here: str) -> Iterator[Path]:
     if not known:
         raise NoPython(f"torch {release} is none of the releases that are run")
     with environment(known[0]) as made:
-        install = ["pip", "install", "--quiet", "--python", str(made.bin / "python")]
-        uv = shutil.which("uv") or BIN / "uv"
-        subprocess.run([uv, *install, "expecttest", "psutil", "python-etcd"], check=True)
+        _install(made.bin)
         yield made.bin
+
+
+def _install(place: Path) -> None:
+    """Install what the tests import."""
+    uv("pip", "install", "--quiet", "--python", str(place / "python"), "expecttest", "psutil", "python-etcd")
 
 
 def results(directory: Path, launcher: str, place: Path) -> dict[str, str]:
