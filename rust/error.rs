@@ -55,6 +55,13 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// [`Error::Setting`] for the variable or option `name`.
+    pub fn setting(name: impl Into<String>, value: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Setting { name: name.into(), value: value.into(), reason: reason.into() }
+    }
+}
+
 /// Text with control characters escaped as in `{:?}`, and quotes left alone.
 struct Plain<'a>(&'a str);
 

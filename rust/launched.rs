@@ -1,7 +1,6 @@
 //! What a launcher or the user has set for a process already: `MASTER_ADDR`, `RANK` and their like.
 
-use crate::slurm::number;
-use crate::{Error, Result};
+use crate::{number, Error, Result};
 
 /// The variables of torch's `env://` initialisation, as far as they are set. Empty is unset.
 ///
@@ -35,19 +34,8 @@ impl Launched {
     /// [`Error::Setting`] for a value that is no number, and for a rank outside its world.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let text = |name: &str| get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let count = |name: &str| text(name).map(|value| number(name, &value)).transpose();
-        let port = |name: &str| {
-            let bad = |value: String| Error::Setting {
-                name: name.into(),
-                value,
-                reason: "not a port from 1 to 65535".into(),
-            };
-            let parse = |value: String| match number(name, &value).ok().and_then(|port| u16::try_from(port).ok()) {
-                Some(port) if port > 0 => Ok(port),
-                _ => Err(bad(value)),
-            };
-            text(name).map(parse).transpose()
-        };
+        let count = |name: &str| text(name).map(|value| number::parse(name, &value)).transpose();
+        let port = |name: &str| text(name).map(|value| number::parse_port(name, &value)).transpose();
         let launched = Self {
             master_addr: text("MASTER_ADDR"),
             master_port: port("MASTER_PORT")?,
@@ -67,11 +55,9 @@ impl Launched {
 
 fn inside(name: &str, rank: Option<usize>, world_name: &str, world: Option<usize>) -> Result<()> {
     match (rank, world) {
-        (Some(rank), Some(world)) if rank >= world => Err(Error::Setting {
-            name: name.into(),
-            value: rank.to_string(),
-            reason: format!("not below {world_name}={world}"),
-        }),
+        (Some(rank), Some(world)) if rank >= world => {
+            Err(Error::setting(name, rank.to_string(), format!("not below {world_name}={world}")))
+        }
         _ => Ok(()),
     }
 }

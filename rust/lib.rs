@@ -4,14 +4,22 @@
 //! node and a resolver. Nothing reads the process's own environment, a clock or a source of random numbers.
 #![forbid(unsafe_code)]
 
-pub mod endpoint;
+pub mod environ;
 pub mod error;
+pub mod host_port;
 pub mod hostlist;
 pub mod interface;
+pub mod label;
 pub mod launched;
+pub mod node;
+pub mod number;
+pub mod options;
 pub mod plan;
-pub mod resolve;
+pub mod resolver;
+pub mod settings;
+pub mod site;
 pub mod slurm;
+pub mod template;
 
 #[cfg(feature = "python")]
 mod python;

@@ -3,7 +3,10 @@
 from typing import Any, Mapping, final
 
 __all__ = [
+    "MAX_NUMBER",
+    "MAX_PORT",
     "Endpoint",
+    "Form",
     "Hostlist",
     "Interface",
     "Plan",
@@ -11,6 +14,7 @@ __all__ = [
     "expand_hostlist",
     "fold_hostlist",
     "interfaces",
+    "is_first_of_node",
     "lookup",
     "nodes_of_step",
     "own_addresses",
@@ -20,6 +24,9 @@ __all__ = [
 ]
 
 __version__: str
+#: The largest number of nodes or tasks, and the largest port.
+MAX_NUMBER: int
+MAX_PORT: int
 
 @final
 class Hostlist:
@@ -69,12 +76,22 @@ class Interface:
         """Its IPv4 and IPv6 addresses, each with the prefix length of its network in bits."""
 
 @final
+class Form:
+    """How names on the fast network are made of the nodes' names."""
+
+    def apply(self, node: str) -> str:
+        """Return what ``node`` is called there."""
+
+@final
 class Plan:
     """What is to be told to torch on this node, and why."""
 
     @property
     def untouched(self) -> str | None:
         """Why torch is left alone, where it is."""
+    @property
+    def in_step(self) -> bool:
+        """Whether this process is in a step that ``srun`` made."""
     @property
     def node(self) -> str:
         """This node's name."""
@@ -123,8 +140,9 @@ class Plan:
     @property
     def gloo_interface(self) -> str | None:
         """The value for ``GLOO_SOCKET_IFNAME``, where it is to be set."""
-    def fast_name(self, node: str) -> str | None:
-        """Return what ``node`` is called in the endpoint's form, where that is known."""
+    @property
+    def form(self) -> Form | None:
+        """How the endpoint's host is made of the host node's name, where that is known."""
     @property
     def notes_place(self) -> bool:
         """Whether this agent notes its place in the step for whoever ranks the nodes."""
@@ -144,10 +162,10 @@ class Plan:
     def reasons(self) -> dict[str, str]:
         """Why each of these is what it is."""
 
-def plan(settings: dict[str, Any], options: dict[str, Any], environ: Mapping[str, str], timeout: float) -> Plan:
+def plan(settings: Any, options: dict[str, Any], environ: Mapping[str, str], timeout: float) -> Plan:
     """Decide for this node.
 
-    :param settings: as ``Settings.for_plan`` gives them.
+    :param settings: :class:`torchrun_jsc.settings.Settings`, which are read by their names.
     :param options: as ``args.options_of`` gives them.
     :param environ: the environment in which Slurm's variables are looked up.
     :param timeout: deadline of all name look-ups together, in seconds.
@@ -176,7 +194,7 @@ class Endpoint:
         """The host as an address literal."""
     @property
     def interface(self) -> str | None:
-        """The interface of this node that has that address or is on the route to it; looked up on every access."""
+        """The interface that carries this node's address on the endpoint's network; looked up on every access."""
     @property
     def host_node(self) -> str | None:
         """The name of the node that hosts the store."""
@@ -219,7 +237,7 @@ class Endpoint:
         """
 
 def resolve_endpoint(
-    settings: dict[str, Any],
+    settings: Any,
     endpoint: str | None,
     nodelist: str | None,
     port: int | None,
@@ -239,6 +257,9 @@ def nodes_of_step(environ: Mapping[str, str]) -> Hostlist | None:
 
     :raises SettingError: for a list that cannot be read.
     """
+
+def is_first_of_node(environ: Mapping[str, str]) -> bool:
+    """Return whether this is the first task of its node, as far as Slurm says."""
 
 def expand_hostlist(expression: str) -> list[str]:
     """Return the hosts of a Slurm node list, in its order, repeats included.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping
 
+from torchrun_jsc._core import MAX_NUMBER, MAX_PORT
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.settings import quote
 
@@ -58,11 +59,6 @@ def given_in_config(config: Any) -> frozenset[str]:
     return frozenset(given)
 
 
-#: Numbers beyond are as good as this one; torch takes any.
-_MOST = 2**32 - 1
-_MOST_PORT = 65535
-
-
 def options_of(
     config: Any, given: frozenset[str], *, standalone: bool, node_rank: int | None, master_port: Any
 ) -> dict[str, Any]:
@@ -76,10 +72,11 @@ def options_of(
         "backend": config.rdzv_backend.strip().lower(),
         "endpoint": config.rdzv_endpoint or "",
         "run_id": str(config.run_id),
-        "node_rank": node_rank if "node_rank" in given and 0 <= (node_rank or 0) <= _MOST else None,
+        "node_rank": node_rank if "node_rank" in given and 0 <= (node_rank or 0) <= MAX_NUMBER else None,
         "master_port": _port(master_port) if "master_port" in given else None,
-        "min_nodes": max(0, min(config.min_nodes, _MOST)),
-        "max_nodes": max(0, min(config.max_nodes, _MOST)),
+        # Clamped to what the plan takes; torch accepts any integer.
+        "min_nodes": max(0, min(config.min_nodes, MAX_NUMBER)),
+        "max_nodes": max(0, min(config.max_nodes, MAX_NUMBER)),
         "is_host": _is_host(configs),
         "file_store": str(configs.get("store_type", "tcp")).strip().lower() == "file",
         "local_address": getattr(config, "local_addr", None) or None,
@@ -89,8 +86,8 @@ def options_of(
 
 def _port(value: Any) -> int:
     port = int(value)
-    if not 0 < port <= _MOST_PORT:
-        raise SettingError(f"--master_port={quote(str(value))}: not a port from 1 to {_MOST_PORT}")
+    if not 0 < port <= MAX_PORT:
+        raise SettingError(f"--master_port={quote(str(value))}: not a port from 1 to {MAX_PORT}")
     return port
 
 

@@ -71,7 +71,7 @@ def _nodes(plan: Plan) -> list[dict[str, Any]]:
     if nodes is None:
         return []
     names = [nodes[rank] for rank in range(min(len(nodes), MAX_ROWS))]
-    fast_names = [plan.fast_name(name) for name in names]
+    fast_names = [plan.form.apply(name) if plan.form else None for name in names]
     addresses = _core.lookup([fast or name for fast, name in zip(fast_names, names)], LOOKUP)
     return [
         {
@@ -88,7 +88,7 @@ def _nodes(plan: Plan) -> list[dict[str, Any]]:
 
 def shows_table(plan: Plan) -> bool:
     """Whether people are shown all of it, and not one line: outside a step, and on its first node."""
-    return "SLURM_STEP_ID" not in os.environ or (plan.node_rank == 0 and is_first_of_node())
+    return not plan.in_step or (plan.node_rank == 0 and is_first_of_node())
 
 
 def one_line(found: dict[str, Any]) -> str:

@@ -43,7 +43,7 @@ def prepare(
         return planned
     settings = Settings(os.environ)
     options = options_of(config, given, standalone=standalone, node_rank=node_rank, master_port=master_port)
-    plan = _core.plan(settings.for_plan(), options, os.environ, settings.resolve_timeout)
+    plan = _core.plan(settings, options, os.environ, settings.resolve_timeout)
     _write(plan, config)
     setattr(config, _MARK, plan)
     warn_once_a_node(plan.warnings)

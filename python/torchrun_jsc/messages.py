@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from torchrun_jsc._core import is_first_of_node as is_first_task
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable, NoReturn
@@ -59,8 +61,8 @@ def warn(*lines: str) -> None:
 
 
 def is_first_of_node() -> bool:
-    """Whether this is the first task of its node, as far as Slurm says; blanks and leading zeros mean nothing."""
-    return not (os.environ.get("SLURM_LOCALID") or "").strip().lstrip("0")
+    """Whether this is the first task of its node, as far as Slurm says."""
+    return is_first_task(os.environ)
 
 
 def warn_once_a_node(lines: Iterable[str]) -> None:

@@ -62,7 +62,7 @@ def resolve_endpoint(
         setattr(settings, name, read_override(name, argument, value))
     try:
         found = _core.resolve_endpoint(
-            settings.for_plan(),
+            settings,
             endpoint,
             nodelist,
             None if port is None else settings.port,

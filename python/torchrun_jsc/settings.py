@@ -6,6 +6,7 @@ more files than Python's own start.
 
 from __future__ import annotations
 
+from torchrun_jsc._core import MAX_NUMBER, MAX_PORT
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.messages import plain
 
@@ -17,8 +18,6 @@ PREFIX = "TORCHRUN_JSC_"
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
-_MAX_PORT = 65535
-_MAX_RANK = 2**32 - 1
 
 
 def _boolean(text: str) -> bool:
@@ -40,11 +39,11 @@ def _whole(text: str, lowest: int, highest: int) -> int:
 
 
 def _rank(text: str) -> int:
-    return _whole(text, 0, _MAX_RANK)
+    return _whole(text, 0, MAX_NUMBER)
 
 
 def _port(text: str) -> int:
-    return _whole(text, 1, _MAX_PORT)
+    return _whole(text, 1, MAX_PORT)
 
 
 def _seconds(text: str) -> float:
@@ -174,7 +173,7 @@ def quote(text: str) -> str:
 
 
 class Settings:
-    """The settings of one launch, each named as in :data:`TABLE`."""
+    """The settings of one launch, each named as in :data:`TABLE`. The plan reads them from here by these names."""
 
     prefer_arg_patching: bool
     node_rank: int | None
@@ -201,21 +200,6 @@ class Settings:
             setattr(self, setting.name, setting.read(environ))
         self.gloo_socket_ifname = environ.get("GLOO_SOCKET_IFNAME") or None
         self.nccl_socket_ifname = environ.get("NCCL_SOCKET_IFNAME") or None
-
-    def for_plan(self) -> dict[str, Any]:
-        """Return what the plan takes of them."""
-        return {
-            "ignore_node_ranks": not self.prefer_arg_patching,
-            "node_rank": self.node_rank,
-            "host_node_rank": self.host_node_rank,
-            "host_templates": list(self.host_template),
-            "interface": self.interface,
-            "port": self.port,
-            "keep_rank_order": self.rank_order == "torch",
-            "keep_gloo": self.socket_ifname == "off",
-            "gloo_socket_ifname": self.gloo_socket_ifname,
-            "nccl_socket_ifname": self.nccl_socket_ifname,
-        }
 
 
 def read_override(name: str, argument: str, value: object) -> Any:

@@ -1,7 +1,7 @@
 //! Going through all hosts of a list.
 
+use super::list::Hostlist;
 use super::term::Written;
-use super::Hostlist;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ const ZEROS: &str = "00000000000000000000";
 /// Within a range a name differs from the one before in its last digits only, so those are counted up in place. That is
 /// several times faster than formatting each number.
 #[derive(Debug, Clone)]
-pub(super) struct Cursor<'a> {
+struct Cursor<'a> {
     list: &'a Hostlist,
     /// The term that is being listed, and the index in it of the host to come.
     term: usize,
@@ -23,14 +23,10 @@ pub(super) struct Cursor<'a> {
     tail: &'a str,
 }
 
-impl<'a> Cursor<'a> {
-    pub(super) fn new(list: &'a Hostlist) -> Self {
-        Self { list, term: 0, index: 0, name: String::new(), written: Written::default(), tail: "" }
-    }
-
+impl Cursor<'_> {
     /// The next host.
     #[inline]
-    pub(super) fn advance(&mut self) -> Option<&str> {
+    fn advance(&mut self) -> Option<&str> {
         if self.written.left > 0 {
             self.count_up();
         } else {
@@ -87,13 +83,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The hosts of a [`Hostlist`], in order; made by [`Hostlist::iter`].
+/// The hosts of a [`Hostlist`], in order; made by [`Hostlist::names`].
 #[derive(Debug, Clone)]
 pub struct Hosts<'a>(Cursor<'a>);
 
-impl<'a> Hosts<'a> {
-    pub(super) fn new(list: &'a Hostlist) -> Self {
-        Self(Cursor::new(list))
+impl Hostlist {
+    /// All hosts, each made when it is asked for. There is no limit; see [`Hostlist::check`].
+    #[must_use]
+    pub fn names(&self) -> Hosts<'_> {
+        let (name, written) = (String::new(), Written::default());
+        Hosts(Cursor { list: self, term: 0, index: 0, name, written, tail: "" })
     }
 }
 

@@ -1,7 +1,8 @@
 //! From host names to an expression.
 
+use super::limits::MAX_RANGE;
+use super::parse;
 use super::term::digits;
-use super::{parse, MAX_RANGE};
 use crate::Result;
 use std::fmt::{self, Display, Formatter};
 
@@ -140,7 +141,7 @@ mod tests {
         let names: Vec<_> = (0..=MAX_RANGE).map(|k| format!("n{k}")).collect();
         let folded = fold(&names).unwrap();
         assert_eq!(folded, "n[0-65535,65536]");
-        assert!(Hostlist::parse(&folded).unwrap().iter().eq(names));
+        assert!(Hostlist::parse(&folded).unwrap().names().eq(names));
     }
 
     #[test]

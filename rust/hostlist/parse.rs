@@ -1,7 +1,7 @@
 //! From the text of an expression to terms.
 
+use super::limits::{MAX_NAME, MAX_RANGE};
 use super::term::{Group, Span, Term};
-use super::{MAX_NAME, MAX_RANGE};
 use crate::Error;
 
 /// What is wrong with an expression, and where.

@@ -3,37 +3,36 @@
 use crate::interface;
 use crate::Result;
 
+use super::context::Context;
 use super::host::Host;
-use super::template::Template;
-use super::Context;
 
 /// More nodes than this are not looked up one by one to see whether the endpoint is one of them.
 const MAX_LOOKUPS: usize = 32;
 
 /// Warnings that concern the whole step: from its first task only.
 pub(super) fn of_step(context: &Context<'_>, host: &Host) -> Result<Vec<String>> {
-    let first = context.identity.rank == Some(0) && context.step.local_id()?.unwrap_or(0) == 0;
-    if !first || !context.step.is_inside() {
+    let (identity, step) = (context.here.identity, context.here.step);
+    if identity.rank != Some(0) || !step.is_first_of_node() || !step.is_inside() {
         return Ok(Vec::new());
     }
-    let warnings = [numbers(context)?, outside(context, host)?];
+    let warnings = [numbers(context)?, outside(context, host)];
     Ok(warnings.into_iter().flatten().collect())
 }
 
 /// A `--node_rank` that is not the rank this node gets.
 pub(super) fn node_rank(context: &Context<'_>) -> Option<String> {
-    let (given, rank) = (context.options.node_rank?, context.identity.rank?);
+    let (given, rank) = (context.options.node_rank?, context.here.identity.rank?);
     let ignored = context.options.backend == "c10d" && given != rank && context.options.max_nodes > 1;
-    ignored.then(|| {
-        format!("--node_rank={given} is not used by the c10d backend: node {} is number {rank}", context.identity.name)
-    })
+    let name = &context.here.identity.name;
+    ignored.then(|| format!("--node_rank={given} is not used by the c10d backend: node {name} is number {rank}"))
 }
 
 /// A `TORCHRUN_JSC_NODE_RANK` that is not this node's in the step, as where `$SLURM_NODEID` was expanded too early.
 pub(super) fn user_rank(context: &Context<'_>) -> Option<String> {
-    let (given, rank) = (context.settings.node_rank?, context.identity.rank?);
-    let counts = context.options.backend == "c10d" && !context.settings.ignore_node_ranks;
-    let name = &context.identity.name;
+    let settings = context.here.settings;
+    let (given, rank) = (settings.node_rank?, context.here.identity.rank?);
+    let counts = context.options.backend == "c10d" && settings.prefer_arg_patching;
+    let name = &context.here.identity.name;
     (counts && given != rank)
         .then(|| format!("TORCHRUN_JSC_NODE_RANK={given} tells who hosts, although node {name} is number {rank}"))
 }
@@ -41,8 +40,8 @@ pub(super) fn user_rank(context: &Context<'_>) -> Option<String> {
 /// Agents, nodes of the step and `--nnodes` that do not fit one another.
 fn numbers(context: &Context<'_>) -> Result<Option<String>> {
     let options = context.options;
-    let Some(nodes) = context.identity.nnodes() else { return Ok(None) };
-    let agents = context.step.tasks()?.unwrap_or(nodes);
+    let Some(nodes) = context.here.identity.nnodes() else { return Ok(None) };
+    let agents = context.here.step.tasks()?.unwrap_or(nodes);
     let (least, most) = (options.min_nodes, options.max_nodes);
     let given = if least == most { most.to_string() } else { format!("{least}:{most}") };
     if agents > most && agents > nodes {
@@ -57,22 +56,22 @@ fn numbers(context: &Context<'_>) -> Result<Option<String>> {
 }
 
 /// An endpoint that is no node of the step.
-fn outside(context: &Context<'_>, host: &Host) -> Result<Option<String>> {
-    let Some(nodes) = &context.identity.nodes else { return Ok(None) };
+fn outside(context: &Context<'_>, host: &Host) -> Option<String> {
+    let (here, store) = (context.here, context.store);
+    let nodes = here.identity.nodes.as_ref()?;
     let known =
-        host.form.is_some() || host.is_here || context.options.is_host.is_some() || nodes.hosts.len() > MAX_LOOKUPS;
+        store.named.is_some() || host.is_here || context.options.is_host.is_some() || nodes.hosts.len() > MAX_LOOKUPS;
     if known || context.options.backend != "c10d" {
-        return Ok(None);
+        return None;
     }
-    let templates = Template::of_site(&context.settings.host_templates, context.step.get("SYSTEMNAME"))?;
-    let is_endpoint = |name: &String| {
-        let addresses = context.node.resolver.lookup(name).unwrap_or_default();
-        addresses.iter().any(|ip| interface::is_global(*ip) && context.addresses.contains(ip))
+    let is_endpoint = |name: &str| {
+        let addresses = here.node.resolver.lookup(name).unwrap_or_default();
+        addresses.iter().any(|ip| interface::is_global(*ip) && store.addresses.contains(ip))
     };
-    let found =
-        nodes.hosts.iter().any(|node| templates.iter().map(|template| template.apply(&node)).any(|n| is_endpoint(&n)));
-    // Who did not answer in time may be one.
-    Ok((!found && !context.node.resolver.is_late()).then(|| {
-        format!("the endpoint {} is none of the step's nodes by name or address: does it run there?", context.endpoint)
-    }))
+    let mut names = nodes.hosts.names().flat_map(|node| here.templates.iter().map(move |form| form.apply(&node)));
+    let found = names.any(|name| is_endpoint(&name));
+    let endpoint = &store.endpoint.value;
+    // A node whose look-up timed out may still be the endpoint, so do not warn.
+    (!found && !here.node.resolver.is_late())
+        .then(|| format!("the endpoint {endpoint} is none of the step's nodes by name or address: does it run there?"))
 }

@@ -1,8 +1,11 @@
 //! The interface for gloo's traffic between workers.
 
 use crate::interface::Filter;
+use crate::settings::SocketIfname;
 
-use super::{Context, Decision};
+use super::context::Context;
+use super::decision::Decision;
+use super::local::Local;
 
 /// The value for `GLOO_SOCKET_IFNAME`, if it is ours to set.
 #[derive(Debug, Clone, Default)]
@@ -15,28 +18,26 @@ pub(super) struct Gloo {
 ///
 /// gloo takes one name or a comma-separated list, and no patterns:
 /// <https://github.com/pytorch/pytorch/blob/v2.5.0/torch/csrc/distributed/c10d/init.cpp>
-pub(super) fn decide(context: &Context<'_>, local: Option<&Decision<String>>, has_address: bool) -> Gloo {
-    let settings = context.settings;
+pub(super) fn decide(context: &Context<'_>, local: &Local) -> Gloo {
+    let settings = context.here.settings;
     if let Some(given) = &settings.gloo_socket_ifname {
         return Gloo { set: None, warning: missing(context, given) };
     }
-    if settings.keep_gloo || context.options.max_nodes == 1 {
+    if settings.socket_ifname == SocketIfname::Off || context.options.max_nodes == 1 {
         return Gloo::default();
     }
     let set = match &settings.nccl_socket_ifname {
-        Some(nccl) => first_of_nccl(context, nccl, local),
-        None => local.cloned(),
+        Some(nccl) => first_of_nccl(context, nccl, local.interface.as_ref()),
+        None => local.interface.clone(),
     };
-    // A routable address on loopback is the node's own, but gloo needs the interface that carries it.
-    let set = set.filter(|found| context.node.table.interfaces.iter().any(|i| i.name == found.value && !i.loopback));
-    // A node without a route to the endpoint has said so.
-    let warning = (set.is_none() && has_address).then(|| {
-        let names = context.node.table.usable_names().join(", ");
+    // Without a local address the missing route was already warned about.
+    let warning = (set.is_none() && local.address.is_some()).then(|| {
+        let names = context.here.node.table.usable_names().join(", ");
         let cause = match &settings.nccl_socket_ifname {
             Some(nccl) => format!("NCCL_SOCKET_IFNAME={nccl:?} names no usable interface"),
-            None => format!("no interface to {} was found", context.endpoint),
+            None => format!("no interface to {} was found", context.store.endpoint.value),
         };
-        format!("GLOO_SOCKET_IFNAME is not set: {cause} on node {}; there are {names}", context.identity.name)
+        format!("GLOO_SOCKET_IFNAME is not set: {cause} on node {}; there are {names}", context.here.identity.name)
     });
     Gloo { set, warning }
 }
@@ -46,14 +47,14 @@ fn first_of_nccl(context: &Context<'_>, nccl: &str, local: Option<&Decision<Stri
     if let Some(local) = local.filter(|local| filter.allows(&local.value)) {
         return Some(local.clone());
     }
-    let usable = context.node.table.usable_names();
+    let usable = context.here.node.table.usable_names();
     let first = usable.into_iter().find(|name| filter.allows(name))?;
     Some(Decision::new(first.to_owned(), format!("is the first usable one of NCCL_SOCKET_IFNAME={nccl}")))
 }
 
 fn missing(context: &Context<'_>, given: &str) -> Option<String> {
-    let table = context.node.table;
+    let table = context.here.node.table;
     let absent = given.split(',').map(str::trim).find(|name| !table.interfaces.iter().any(|i| i.name == *name))?;
-    let (node, names) = (&context.identity.name, table.usable_names().join(", "));
+    let (node, names) = (&context.here.identity.name, table.usable_names().join(", "));
     Some(format!("GLOO_SOCKET_IFNAME={given:?}: no interface {absent:?} on node {node}; there are {names}"))
 }

@@ -1,13 +1,8 @@
-//! Host names: labels, domains, and the form in which an endpoint names its node.
+//! The form in which an endpoint names its node.
 
+use crate::label::split;
 use crate::slurm::Nodes;
-
-use super::template::Template;
-
-/// `host.domain` taken apart at the first dot; the domain keeps its dot.
-pub(super) fn split(name: &str) -> (&str, &str) {
-    name.find('.').map_or((name, ""), |dot| name.split_at(dot))
-}
+use crate::template::Template;
 
 /// How a name is made of a node's first label: `prefix` + label + `suffix`, then `domain`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +44,7 @@ pub(super) fn find(nodes: &Nodes, host: &str, templates: &[Template], domain: &s
 fn find_exactly(nodes: &Nodes, host: &str, templates: &[Template], domain: &str) -> Option<Match> {
     let (label, tail) = split(host);
     let found = |inner: &str, prefix: &str, suffix: &str, certain: bool| {
-        let position = place(nodes, inner, tail, domain)?;
+        let position = nodes.place_of_label(inner, tail, domain)?;
         let form = Form { prefix: prefix.to_owned(), suffix: suffix.to_owned(), domain: tail.to_owned() };
         Some(Match { position, node: nodes.hosts.nth(position)?, form, certain })
     };
@@ -80,13 +75,4 @@ pub(super) fn is_node(nodes: &Nodes, host: &str, domain: &str) -> bool {
 /// Whether the cut between `inner` and `rest` goes through a number: `n1` is not what `n10` begins with.
 fn cuts_number(inner: &str, rest: &str) -> bool {
     inner.ends_with(|c: char| c.is_ascii_digit()) && rest.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// The place of the node with first label `label`, whether the list has domains or not.
-pub(super) fn place(nodes: &Nodes, label: &str, tail: &str, domain: &str) -> Option<usize> {
-    let hosts = &nodes.hosts;
-    if label.is_empty() {
-        return None;
-    }
-    [tail, "", domain].iter().find_map(|domain| hosts.position(&format!("{label}{domain}")))
 }

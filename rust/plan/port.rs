@@ -4,12 +4,16 @@ use std::hash::Hasher;
 
 use fnv::FnvHasher;
 
+use crate::environ::Variable;
 use crate::slurm::Step;
 
+use super::decision::Decision;
+use super::here::Here;
+
 /// Derived ports lie here: above the registered services that clusters use, below Linux' usual ephemeral range.
-pub(super) const FIRST: u16 = 20_000;
+const FIRST: u16 = 20_000;
 /// How many there are: 20000 to 29399.
-pub(super) const COUNT: u16 = 9_400;
+const COUNT: u16 = 9_400;
 
 /// Neighbouring jobs are this far apart. Prime to [`COUNT`], so that all ports are used before one comes again.
 const JOB_STRIDE: u64 = 193;
@@ -24,7 +28,22 @@ const STEP_STRIDE: u64 = 2;
 /// ids, which may share a node, never meet on one port.
 #[must_use]
 pub(super) fn of_step(step: &Step) -> u16 {
-    of_ids(step.get("SLURM_CLUSTER_NAME"), step.get("SLURM_JOB_ID"), step.get("SLURM_STEP_ID"))
+    of_ids(step.get(Variable::ClusterName), step.get(Variable::JobId), step.get(Variable::StepId))
+}
+
+/// The port of a derived endpoint: the user's, else the step's.
+pub(super) fn decide(here: &Here<'_>) -> Decision<u16> {
+    if let Some(port) = here.settings.port {
+        return Decision::new(port, "of TORCHRUN_JSC_PORT");
+    }
+    let port = of_step(here.step);
+    let note = match here.node.ephemeral_ports {
+        Some((low, high)) if (low..=high).contains(&port) => {
+            format!(" (inside this system's ephemeral range {low}-{high}; TORCHRUN_JSC_PORT chooses another)")
+        }
+        _ => String::new(),
+    };
+    Decision::new(port, format!("from cluster, job and step id{note}"))
 }
 
 fn of_ids(cluster: Option<&str>, job: Option<&str>, step: Option<&str>) -> u16 {

@@ -16,11 +16,7 @@ impl TaskCounts {
     /// [`Error::Setting`] where `text` is not a comma-separated list of `N` and `N(xM)`.
     pub fn parse(variable: &str, text: &str) -> Result<Self> {
         let runs: Option<Vec<_>> = text.split(',').map(|part| parse_run(part.trim())).collect();
-        runs.map(|runs| Self { runs }).ok_or_else(|| Error::Setting {
-            name: variable.to_owned(),
-            value: text.to_owned(),
-            reason: "not task counts such as 4(x2),3".into(),
-        })
+        runs.map(|runs| Self { runs }).ok_or_else(|| Error::setting(variable, text, "not task counts such as 4(x2),3"))
     }
 
     /// Tasks on the node with number `node`.
@@ -47,12 +43,6 @@ impl TaskCounts {
             left -= here;
         }
         sum
-    }
-
-    /// The largest count of any node.
-    #[must_use]
-    pub fn most(&self) -> usize {
-        self.runs.iter().map(|&(tasks, _)| tasks).max().unwrap_or(0)
     }
 }
 
@@ -85,7 +75,6 @@ mod tests {
     fn sums_the_nodes_before() {
         let counts = TaskCounts::parse("x", "4(x2),3").unwrap();
         assert_eq!((0..5).map(|n| counts.before_node(n)).collect::<Vec<_>>(), [0, 4, 8, 11, 11]);
-        assert_eq!(counts.most(), 4);
     }
 
     #[test]

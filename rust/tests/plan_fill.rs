@@ -3,6 +3,7 @@
 mod world;
 
 use torchrun_jsc::interface::Interface;
+use torchrun_jsc::settings::SocketIfname;
 use world::{interface, ip, only, World};
 
 fn fills(world: &World, k: usize) -> Vec<(&'static str, String)> {
@@ -113,7 +114,7 @@ fn templates_are_tried_in_order_and_what_does_not_resolve_is_skipped() {
         (vec![], "a01i"),
     ] {
         let mut world = World::bare("a[01-02]", &["a01", "a02"]).alias("a01.hsn.example", "10.20.0.1");
-        world.settings.host_templates = templates.iter().map(ToString::to_string).collect();
+        world.settings.host_template = templates.iter().map(ToString::to_string).collect();
         assert_eq!(world.endpoint().split(':').next(), Some(host), "{templates:?}");
         assert_eq!(world.hosting(), only(0, 2), "{templates:?}");
     }
@@ -141,7 +142,7 @@ fn reachable_names_come_before_names_in_order() {
     let mut world = World::bare("bun[003-004]", &["bun003", "bun004"])
         .alias("bun003", "172.31.0.3")
         .alias("bun003.hpc.example", "10.20.0.1");
-    world.settings.host_templates = vec!["{node}".into(), "{node}.hpc.example".into()];
+    world.settings.host_template = vec!["{node}".into(), "{node}.hpc.example".into()];
     assert!(world.endpoint().starts_with("bun003.hpc.example:"));
 }
 
@@ -203,7 +204,7 @@ fn gloo_is_left_to_the_user() {
         ["GLOO_SOCKET_IFNAME=\"bond1\": no interface \"bond1\" on node a02; there are eth0, ib0"]
     );
     world.settings.gloo_socket_ifname = None;
-    world.settings.keep_gloo = true;
+    world.settings.socket_ifname = SocketIfname::Off;
     assert_eq!(world.gloo(), vec![None; 2]);
 }
 

@@ -80,14 +80,14 @@ fn the_users_ranks_are_compared_as_numbers() {
     assert_eq!(world.hosting(), only(2, 3));
     world.settings.node_rank = Some(2);
     assert_eq!(world.hosting(), vec![Some(true); 3]);
-    world.settings = torchrun_jsc::plan::Settings { node_rank: Some(1), ..Default::default() };
+    world.settings = torchrun_jsc::settings::Settings { node_rank: Some(1), ..Default::default() };
     assert_eq!(world.hosting(), vec![Some(false); 3]);
 }
 
 #[test]
 fn without_argument_patching_node_ranks_do_not_count() {
     let mut world = world("a02i:29500");
-    world.settings.ignore_node_ranks = true;
+    world.settings.prefer_arg_patching = false;
     world.settings.host_node_rank = Some(0);
     assert_eq!(world.hosting(), only(1, 3));
     assert!(world.plans().iter().all(|plan| plan.host_check == HostCheck::Function));
@@ -197,7 +197,7 @@ fn a_rank_of_the_users_that_is_not_the_nodes_is_reported() {
     let warnings: Vec<_> = world.plans().into_iter().map(|plan| plan.warnings).collect();
     assert!(warnings[0].is_empty());
     assert_eq!(warnings[1], ["TORCHRUN_JSC_NODE_RANK=0 tells who hosts, although node a02 is number 1"]);
-    world.settings.ignore_node_ranks = true;
+    world.settings.prefer_arg_patching = false;
     assert!(world.plans().iter().all(|plan| plan.warnings.is_empty()));
 }
 

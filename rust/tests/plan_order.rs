@@ -3,6 +3,7 @@
 mod world;
 
 use torchrun_jsc::plan::RankOrder;
+use torchrun_jsc::settings::OrderSetting;
 use world::{ip, World};
 
 const NAMES: [&str; 3] = ["n9", "n10", "n11"];
@@ -37,7 +38,7 @@ fn a_node_that_does_not_publish_its_name_asks_for_the_steps_order() {
 #[test]
 fn torchs_order_is_kept_where_it_is_wanted_or_there_is_no_other() {
     let mut world = World::new("n[9-11]", &NAMES, "n9i:29500");
-    world.settings.keep_rank_order = true;
+    world.settings.rank_order = OrderSetting::Torch;
     assert_eq!(orders(&world), [Some(RankOrder::Torch); 3]);
     let elsewhere = World::new("n[9-11]", &NAMES, "10.20.0.1:29500").unsetenv("SLURM");
     assert_eq!(orders(&elsewhere), [Some(RankOrder::Torch); 3]);

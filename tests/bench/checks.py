@@ -40,7 +40,7 @@ def cost_of(*, is_host: bool) -> Row:
     node = 0 if is_host else 1
     environ = {**STEP, "SLURM_NODEID": str(node), "SLURM_PROCID": str(node), "SLURMD_NODENAME": f"n{node + 1}"}
     settings = Settings(environ)
-    plan = _core.plan(settings.for_plan(), {**OPTIONS, "is_host": is_host}, environ, settings.resolve_timeout)
+    plan = _core.plan(settings, {**OPTIONS, "is_host": is_host}, environ, settings.resolve_timeout)
     assert (plan.is_host, plan.untouched) == (is_host, None)
 
     def launches() -> None:

@@ -145,7 +145,7 @@ def test_the_reference_has_all_public_names() -> None:
 def test_the_reference_has_all_keys_of_explain() -> None:
     options = {"standalone": True, "backend": "static", "endpoint": "", "run_id": "", "node_rank": None}
     options.update(dict.fromkeys(("master_port", "is_host", "local_address")), file_store=False, given=[])
-    plan = _core.plan(Settings({}).for_plan(), {**options, "min_nodes": 1, "max_nodes": 1}, {}, 1)
+    plan = _core.plan(Settings({}), {**options, "min_nodes": 1, "max_nodes": 1}, {}, 1)
     _, _, after = read(ROOT / "docs" / "api.md").partition("`python -m torchrun_jsc.explain")
     rows = re.findall(r"^\| (`.*?) \|", after.partition("\n`python -m")[0], re.MULTILINE)
     assert re.findall(r"`(\w+)`", " ".join(rows)) == list(explain(plan, with_nodes=False))

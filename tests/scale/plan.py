@@ -33,7 +33,7 @@ OPTIONS = {
 
 
 def plan() -> object:
-    return _core.plan(SETTINGS.for_plan(), OPTIONS, os.environ, SETTINGS.resolve_timeout)
+    return _core.plan(SETTINGS, OPTIONS, os.environ, SETTINGS.resolve_timeout)
 
 
 def kibibytes(field: str) -> int:

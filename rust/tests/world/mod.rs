@@ -4,9 +4,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use torchrun_jsc::environ::Environ;
 use torchrun_jsc::interface::{Address, Interface, LazyTable, Table};
-use torchrun_jsc::plan::{plan, Node, Options, Plan, Settings};
-use torchrun_jsc::resolve::Resolver;
+use torchrun_jsc::launched::Launched;
+use torchrun_jsc::node::Node;
+use torchrun_jsc::options::Options;
+use torchrun_jsc::plan::{endpoint, plan, Endpoint, Given, Plan};
+use torchrun_jsc::resolver::Resolver;
+use torchrun_jsc::settings::Settings;
 use torchrun_jsc::slurm::Step;
 use torchrun_jsc::Result;
 
@@ -41,6 +46,10 @@ impl Host {
     pub fn lazy_table(&self) -> LazyTable {
         let table = self.table.clone();
         LazyTable::new(Box::new(|| table))
+    }
+
+    pub fn step(&self) -> Step {
+        Step::new(Environ::read(|name| self.environ.get(name).cloned()))
     }
 
     pub fn node<'a>(&'a self, table: &'a LazyTable) -> Node<'a> {
@@ -162,9 +171,15 @@ impl World {
 
     pub fn plan(&self, k: usize) -> Result<Plan> {
         let host = &self.hosts[k];
-        let step = Step::read(|name| host.environ.get(name).cloned());
         let table = host.lazy_table();
-        plan(&self.settings, &self.options, &step, host.node(&table))
+        plan(&self.settings, &self.options, &host.step(), host.node(&table))
+    }
+
+    /// What `resolve_endpoint` finds on `host`.
+    pub fn resolve(&self, host: &Host, given: Given<'_>) -> Result<Endpoint> {
+        let table = host.lazy_table();
+        let launched = Launched::read(|name| host.environ.get(name).cloned())?;
+        endpoint(self.settings.clone(), given, host.step(), &launched, host.node(&table))
     }
 
     pub fn plans(&self) -> Vec<Plan> {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use torchrun_jsc::interface::{Address, Interface, LazyTable, Table};
-use torchrun_jsc::resolve::Resolver;
+use torchrun_jsc::resolver::Resolver;
 
 /// The node with this number of a step whose nodes have these names.
 pub(super) struct Made<'a> {

@@ -1,8 +1,12 @@
 use std::collections::{BTreeMap, HashSet};
 
+use torchrun_jsc::environ::Environ;
 use torchrun_jsc::interface::LazyTable;
 use torchrun_jsc::launched::Launched;
-use torchrun_jsc::plan::{plan as decide, task, Given, Node, Options, Plan, Settings};
+use torchrun_jsc::node::Node;
+use torchrun_jsc::options::Options;
+use torchrun_jsc::plan::{endpoint, plan as decide, Given, Plan};
+use torchrun_jsc::settings::{OrderSetting, Settings, SocketIfname};
 use torchrun_jsc::slurm::Step;
 use torchrun_jsc::Result;
 
@@ -19,7 +23,7 @@ pub fn plan(data: &[u8]) {
     let launch = Launch { lines };
     let step = launch.step(None);
     let names: Vec<_> =
-        step.nodes().ok().flatten().map_or_else(Vec::new, |nodes| nodes.hosts.iter().take(NODES).collect());
+        step.nodes().ok().flatten().map_or_else(Vec::new, |nodes| nodes.hosts.names().take(NODES).collect());
     let here = Made { number: 0, names: &names };
 
     let plan = launch.plan(&step, here_of(&here, &here.table()));
@@ -29,7 +33,7 @@ pub fn plan(data: &[u8]) {
         Ok(plan) => holds(plan, &launch.options()),
         Err(error) => assert_harmless(error),
     }
-    launch.task(&step, here_of(&here, &here.table()));
+    launch.script(&step, here_of(&here, &here.table()));
     launch.one_host(&names);
 }
 
@@ -72,13 +76,13 @@ impl Launch<'_> {
 
     /// The step as this process sees it, or as node `of` does, whose number and name are given.
     fn step(&self, of: Option<(usize, &str)>) -> Step {
-        let Some((number, name)) = of else { return Step::read(|variable| self.get(variable)) };
-        Step::read(|variable| match variable {
+        let Some((number, name)) = of else { return Step::new(Environ::read(|variable| self.get(variable))) };
+        Step::new(Environ::read(|variable| match variable {
             "SLURM_NODEID" => Some(number.to_string()),
             "SLURMD_NODENAME" => Some(name.to_owned()),
             "SLURM_LOCALID" => Some("0".to_owned()),
             _ => self.get(variable),
-        })
+        }))
     }
 
     /// As Python reads them.
@@ -86,14 +90,14 @@ impl Launch<'_> {
         let templates = self.get("TORCHRUN_JSC_HOST_TEMPLATE").unwrap_or_default();
         let rank = |name| self.number::<u32>(name).map(|rank| rank as usize);
         Settings {
-            ignore_node_ranks: self.get("TORCHRUN_JSC_PREFER_ARG_PATCHING").is_some_and(|value| value == "0"),
+            prefer_arg_patching: self.get("TORCHRUN_JSC_PREFER_ARG_PATCHING").is_none_or(|value| value != "0"),
             node_rank: rank("TORCHRUN_JSC_NODE_RANK"),
             host_node_rank: rank("TORCHRUN_JSC_HOST_NODE_RANK"),
-            host_templates: templates.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect(),
+            host_template: templates.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect(),
             interface: self.get("TORCHRUN_JSC_INTERFACE").filter(|text| !text.trim().is_empty()),
             port: self.number("TORCHRUN_JSC_PORT").filter(|&port| port > 0),
-            keep_rank_order: self.get("TORCHRUN_JSC_RANK_ORDER").is_some_and(|value| value == "torch"),
-            keep_gloo: self.get("TORCHRUN_JSC_SOCKET_IFNAME").is_some_and(|value| value == "off"),
+            rank_order: OrderSetting::from(&*self.get("TORCHRUN_JSC_RANK_ORDER").unwrap_or_default()),
+            socket_ifname: SocketIfname::from(&*self.get("TORCHRUN_JSC_SOCKET_IFNAME").unwrap_or_default()),
             gloo_socket_ifname: self.get("GLOO_SOCKET_IFNAME"),
             nccl_socket_ifname: self.get("NCCL_SOCKET_IFNAME"),
         }
@@ -128,21 +132,22 @@ impl Launch<'_> {
     }
 
     /// A script without launcher is told the same each time, and a rank within the world.
-    fn task(&self, step: &Step, node: Node<'_>) {
-        let endpoint = self.get("--rdzv_endpoint");
-        let given = Given { endpoint: endpoint.as_deref(), port: self.number("--port").filter(|&port| port > 0) };
+    fn script(&self, step: &Step, node: Node<'_>) {
+        let text = self.get("--rdzv_endpoint");
+        let given = Given { endpoint: text.as_deref(), port: self.number("--port").filter(|&port| port > 0) };
         let launched = match Launched::read(|name| self.get(name)) {
             Ok(launched) => launched,
             Err(error) => return assert_harmless(&error),
         };
-        let decide = || task(&self.settings(), given, step, &launched, node);
+        let decide = || endpoint(self.settings(), given, step.clone(), &launched, node);
         let found = decide();
         assert_eq!(format!("{found:?}"), format!("{:?}", decide()));
         match found {
             Ok(found) => {
-                assert_eq!(found.endpoint.value.port, Some(found.port));
-                assert!(found.port > 0 && !found.endpoint.value.host.is_empty());
-                let _ = (found.address(), found.interface(node.table, node.resolver));
+                let host_port = &found.host_port().value;
+                assert_eq!(host_port.port, Some(found.port));
+                assert!(found.port > 0 && !host_port.host.is_empty());
+                let _ = (found.address(), found.interface(node));
             }
             Err(error) => assert_harmless(&error),
         }

@@ -1,32 +1,27 @@
-//! Endpoints: `host:port` as torch reads them.
+//! `host:port` as torch reads it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::{Error, Result};
 
-/// The port torch's c10d backend takes where an endpoint names none.
-///
-/// <https://github.com/pytorch/pytorch/blob/v2.5.0/torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py>
-pub const DEFAULT_C10D_PORT: u16 = 29400;
-
 /// A host with or without a port. The host stands without brackets.
 ///
 /// ```
-/// use torchrun_jsc::endpoint::Endpoint;
-/// let endpoint = Endpoint::parse("--rdzv_endpoint", "[fd00::1]:29500").unwrap();
+/// use torchrun_jsc::host_port::HostPort;
+/// let endpoint = HostPort::parse("--rdzv_endpoint", "[fd00::1]:29500").unwrap();
 /// assert_eq!((endpoint.host.as_str(), endpoint.port), ("fd00::1", Some(29500)));
 /// assert_eq!(endpoint.to_string(), "[fd00::1]:29500");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct HostPort {
     /// Host name, IPv4 or IPv6 address, letter for letter as it was given.
     pub host: String,
     /// TCP port; 0 asks the system for a free one.
     pub port: Option<u16>,
 }
 
-impl Endpoint {
+impl HostPort {
     /// Parse `text` as torch's `parse_rendezvous_endpoint` does, plus bare IPv6 addresses, which torch takes apart
     /// at their last colon.
     ///
@@ -35,10 +30,8 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Setting`] with `name` (the variable or option `text` came from) where torch would refuse the value.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        let refuse = |reason: &str| Error::Setting {
-            name: name.to_owned(),
-            value: text.to_owned(),
-            reason: format!("{reason}; an endpoint is host, host:port, [IPv6] or [IPv6]:port"),
+        let refuse = |reason: &str| {
+            Error::setting(name, text, format!("{reason}; an endpoint is host, host:port, [IPv6] or [IPv6]:port"))
         };
         let trimmed = text.trim();
         let (host, port) = split(trimmed);
@@ -71,7 +64,7 @@ impl Endpoint {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {
             write!(f, "[{}]", self.host)?;
@@ -112,7 +105,7 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> (String, Option<u16>) {
-        let endpoint = Endpoint::parse("--rdzv_endpoint", text).unwrap_or_else(|e| panic!("{e}"));
+        let endpoint = HostPort::parse("--rdzv_endpoint", text).unwrap_or_else(|e| panic!("{e}"));
         (endpoint.host, endpoint.port)
     }
 
@@ -160,7 +153,7 @@ mod tests {
             "[::1",
             "h\u{1b}[31m:1",
         ] {
-            let error = Endpoint::parse("--rdzv_endpoint", text).expect_err(text).to_string();
+            let error = HostPort::parse("--rdzv_endpoint", text).expect_err(text).to_string();
             assert!(error.starts_with("--rdzv_endpoint=\""), "{error}");
             assert!(!error.contains('\u{1b}'), "{error}");
         }
@@ -169,7 +162,7 @@ mod tests {
     #[test]
     fn prints_what_it_read() {
         for text in ["h", "h:1", "[fd00::1]:29500", "[fd00::1]", "10.0.0.1:0"] {
-            assert_eq!(Endpoint::parse("x", text).unwrap().to_string(), text);
+            assert_eq!(HostPort::parse("x", text).unwrap().to_string(), text);
         }
     }
 
@@ -183,7 +176,7 @@ mod tests {
             ("a01", false),
             ("10.0.0.1", false),
         ] {
-            assert_eq!(Endpoint::parse("x", text).unwrap().is_loopback(), loopback, "{text}");
+            assert_eq!(HostPort::parse("x", text).unwrap().is_loopback(), loopback, "{text}");
         }
     }
 }

@@ -2,9 +2,7 @@
 
 mod world;
 
-use torchrun_jsc::launched::Launched;
-use torchrun_jsc::plan::{task, Given, Task};
-use torchrun_jsc::slurm::Step;
+use torchrun_jsc::plan::{Endpoint, Given};
 use torchrun_jsc::Result;
 use world::{Host, World};
 
@@ -24,19 +22,16 @@ fn on(world: &World, k: usize, local: usize) -> Host {
     host
 }
 
-fn decide(world: &World, host: &Host, endpoint: Option<&str>) -> Result<Task> {
-    let get = |name: &str| host.environ.get(name).cloned();
-    let table = host.lazy_table();
-    let given = Given { endpoint, port: None };
-    task(&world.settings, given, &Step::read(get), &Launched::read(get)?, host.node(&table))
+fn decide(world: &World, host: &Host, endpoint: Option<&str>) -> Result<Endpoint> {
+    world.resolve(host, Given { endpoint, port: None })
 }
 
-fn all(world: &World) -> Vec<Task> {
+fn all(world: &World) -> Vec<Endpoint> {
     let tasks = (0..2).flat_map(|k| (0..4).map(move |local| (k, local)));
     tasks.map(|(k, local)| decide(world, &on(world, k, local), None).unwrap()).collect()
 }
 
-fn ranks(tasks: &[Task]) -> Vec<usize> {
+fn ranks(tasks: &[Endpoint]) -> Vec<usize> {
     tasks.iter().map(|task| task.rank.as_ref().unwrap().value).collect()
 }
 
@@ -45,8 +40,8 @@ fn all_tasks_agree() {
     let tasks = all(&world());
     assert_eq!(ranks(&tasks), (0..8).collect::<Vec<_>>());
     for (number, task) in tasks.iter().enumerate() {
-        assert_eq!(task.endpoint.value, tasks[0].endpoint.value);
-        assert_eq!(task.endpoint.value.host, "a01i");
+        assert_eq!(task.host_port().value, tasks[0].host_port().value);
+        assert_eq!(task.host_port().value.host, "a01i");
         assert_eq!(task.host_node.as_deref(), Some("a01"));
         assert_eq!(task.address().unwrap().to_string(), "10.20.0.1");
         assert_eq!((task.world_size, task.local_world_size, task.nnodes), (Some(8), Some(4), Some(2)));
@@ -61,7 +56,7 @@ fn rank_0_is_on_the_host_node() {
     other.settings.host_node_rank = Some(1);
     let tasks = all(&other);
     assert_eq!(ranks(&tasks), [4, 5, 6, 7, 0, 1, 2, 3]);
-    assert_eq!(tasks[0].endpoint.value.host, "a02i");
+    assert_eq!(tasks[0].host_port().value.host, "a02i");
     let arbitrary = world().setenv("SLURM_DISTRIBUTION", "arbitrary").setenv("SLURM_STEP_TASKS_PER_NODE", "4(x2)");
     let mut host = on(&arbitrary, 1, 0);
     host.environ.insert("SLURM_PROCID".into(), "0".into());
@@ -73,17 +68,7 @@ fn rank_0_is_on_the_host_node() {
 fn two_ports_are_refused() {
     let world = world();
     let host = on(&world, 0, 0);
-    let table = host.lazy_table();
-    let decide = |port| {
-        let given = Given { endpoint: Some("a01i:29500"), port: Some(port) };
-        task(
-            &world.settings,
-            given,
-            &Step::read(|name| host.environ.get(name).cloned()),
-            &Launched::default(),
-            host.node(&table),
-        )
-    };
+    let decide = |port| world.resolve(&host, Given { endpoint: Some("a01i:29500"), port: Some(port) });
     assert_eq!(decide(29500).unwrap().port, 29500);
     assert_eq!(decide(7).unwrap_err().to_string(), "port=\"7\": endpoint has another one, 29500");
 }
@@ -95,8 +80,8 @@ fn a_rank_that_has_to_be_counted_needs_the_tasks_of_each_node() {
     let mut host = on(&world, 1, 0);
     host.environ.retain(|name, _| !name.contains("TASKS_PER_NODE"));
     let task = decide(&world, &host, None).unwrap();
-    assert_eq!((task.rank.map(|rank| rank.value), task.world_size), (None, Some(8)));
-    assert_eq!(task.endpoint.value.host, "a02i");
+    assert_eq!((task.rank.as_ref().map(|rank| rank.value), task.world_size), (None, Some(8)));
+    assert_eq!(task.host_port().value.host, "a02i");
 }
 
 #[test]
@@ -115,7 +100,7 @@ fn what_is_set_is_kept_and_contradictions_are_reported() {
         .setenv("WORLD_SIZE", "9")
         .setenv("LOCAL_RANK", "1");
     let task = decide(&set, &on(&set, 1, 1), None).unwrap();
-    assert_eq!(task.endpoint.value.to_string(), "a01:6000");
+    assert_eq!(task.host_port().value.to_string(), "a01:6000");
     assert_eq!((task.rank.unwrap().value, task.world_size, task.local_rank), (3, Some(9), Some(1)));
     assert_eq!(
         task.warnings,
@@ -130,7 +115,7 @@ fn what_is_set_is_kept_and_contradictions_are_reported() {
 fn a_host_that_is_not_the_node_of_rank_0_is_reported() {
     let world = world();
     let task = decide(&world, &on(&world, 0, 0), Some("a02i:29500")).unwrap();
-    assert_eq!(task.endpoint.value.to_string(), "a02i:29500");
+    assert_eq!(task.host_port().value.to_string(), "a02i:29500");
     assert_eq!(task.host_node.as_deref(), Some("a02"));
     assert_eq!(task.warnings, ["a02i is node 1 of the step, but rank 0 is on node 0"]);
     let local = decide(&world, &on(&world, 0, 0), Some("localhost:29500")).unwrap();
@@ -141,7 +126,7 @@ fn a_host_that_is_not_the_node_of_rank_0_is_reported() {
 fn a_batch_script_knows_the_endpoint_but_no_rank() {
     let batch = world().unsetenv("SLURM_STEP").unsetenv("SLURM_LOCALID");
     let task = decide(&batch, &batch.hosts[0], None).unwrap();
-    assert_eq!(task.endpoint.value.host, "a01i");
+    assert_eq!(task.host_port().value.host, "a01i");
     assert!(task.rank.is_none() && task.world_size.is_none() && task.local_rank.is_none());
 }
 
@@ -152,7 +137,7 @@ fn a_login_node_derives_what_the_nodes_derive() {
     login.hostname = "login".into();
     login.environ.retain(|name, _| ["SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_CLUSTER_NAME"].contains(&&**name));
     let task = decide(&world, &login, None).unwrap();
-    assert_eq!((task.endpoint.value.host.as_str(), task.identity.rank), ("a01i", None));
+    assert_eq!((task.host_port().value.host.as_str(), task.identity.rank), ("a01i", None));
 }
 
 #[test]
@@ -161,7 +146,7 @@ fn a_name_that_nobody_knows_is_reported_with_what_it_was_made_by() {
     let told = |world: &World| decide(world, &on(world, 0, 0), None).unwrap_err().to_string();
     let unknown = "cannot resolve it on node a01: Name or service not known; use a name that all nodes resolve";
     assert_eq!(told(&world), format!("SLURM_STEP_NODELIST=\"a01i,a01\": {unknown}, or an address"));
-    world.settings.host_templates = vec!["{node}-hsn".into()];
+    world.settings.host_template = vec!["{node}-hsn".into()];
     assert_eq!(told(&world), format!("TORCHRUN_JSC_HOST_TEMPLATE=\"a01-hsn\": {unknown}, or an address"));
 }
 
@@ -176,7 +161,7 @@ fn what_cannot_be_known_is_an_error_and_never_localhost() {
     let error = decide(&alone, &alone.hosts[0], Some("10.20.0.1")).unwrap_err().to_string();
     assert!(error.starts_with("MASTER_PORT=\"\": not set"), "{error}");
     let task = decide(&alone, &alone.hosts[1], Some("10.20.0.1:6000")).unwrap();
-    assert_eq!(task.endpoint.value.to_string(), "10.20.0.1:6000");
-    let table = alone.hosts[1].table.clone();
-    assert_eq!(task.interface(&table, &alone.hosts[1]).as_deref(), Some("ib0"));
+    assert_eq!(task.host_port().value.to_string(), "10.20.0.1:6000");
+    let table = alone.hosts[1].lazy_table();
+    assert_eq!(task.interface(alone.hosts[1].node(&table)).as_deref(), Some("ib0"));
 }

@@ -1,11 +1,7 @@
 //! How a node is called on the fast network.
 
+use crate::label::split;
 use crate::{Error, Result};
-
-use super::names::split;
-
-/// Systems at the Jülich Supercomputing Centre on which `<node>i` is a node's name on InfiniBand, by `SYSTEMNAME`.
-const SUFFIX_I_SYSTEMS: [&str; 5] = ["juwels", "juwelsbooster", "jurecadc", "jureca", "jusuf"];
 
 /// A pattern with the placeholders `{node}` (the name in the node list), `{host}` (its first label) and `{domain}`
 /// (the rest, with its dot).
@@ -21,11 +17,7 @@ impl Template {
     /// # Errors
     /// [`Error::Setting`] where it has another placeholder, an unmatched brace or none of `{node}` and `{host}`.
     pub fn parse(text: &str) -> Result<Self> {
-        let bad = |reason: &str| Error::Setting {
-            name: "TORCHRUN_JSC_HOST_TEMPLATE".into(),
-            value: text.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let bad = |reason: &str| Error::setting("TORCHRUN_JSC_HOST_TEMPLATE", text, reason);
         // A suffix behind `{node}` belongs before the domain: a01.cl becomes a01i.cl.
         let text = match text.trim().split_once("{node}") {
             Some((before, after)) if !after.is_empty() && !after.starts_with('.') && !after.contains('{') => {
@@ -44,18 +36,12 @@ impl Template {
         Ok(Self { text, guessed: false })
     }
 
-    /// The user's templates, or the rule of the site called `system` (`SYSTEMNAME`): `<node>i` where that is known to
-    /// be the name on InfiniBand, and as a guess elsewhere.
+    /// The same, for a template that nobody has said to be right here.
     ///
     /// # Errors
     /// As for [`Template::parse`].
-    pub fn of_site(user: &[String], system: Option<&str>) -> Result<Vec<Self>> {
-        if !user.is_empty() {
-            return user.iter().map(|text| Self::parse(text)).collect();
-        }
-        let known = system.is_some_and(|name| SUFFIX_I_SYSTEMS.contains(&name.to_ascii_lowercase().as_str()));
-        let suffixed = Self { text: "{host}i{domain}".into(), guessed: !known };
-        Ok(vec![suffixed, Self { text: "{node}".into(), guessed: false }])
+    pub fn guess(text: &str) -> Result<Self> {
+        Ok(Self { guessed: true, ..Self::parse(text)? })
     }
 
     /// The name of `node` by this template. A suffix that the name has already is not added again.
@@ -76,21 +62,17 @@ impl Template {
     }
 
     /// What stands before and behind the node in the first label of the names it makes.
-    pub(super) fn around_label(&self) -> Option<(&str, &str)> {
+    #[must_use]
+    pub fn around_label(&self) -> Option<(&str, &str)> {
         let (before, after) = self.text.split_once("{host}").or_else(|| self.text.split_once("{node}"))?;
         let end = after.find(['.', '{']).unwrap_or(after.len());
         Some((before, &after[..end]))
     }
 
     /// Whether nobody said that names are made like this here: then they need proof.
-    pub(super) fn is_guessed(&self) -> bool {
-        self.guessed
-    }
-
-    /// The pattern, with a suffix moved before the domain.
     #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
+    pub fn is_guessed(&self) -> bool {
+        self.guessed
     }
 }
 
@@ -128,17 +110,6 @@ mod tests {
         for bad in ["{nodes}", "{node", "node}", "a01i", "", "{domain}", "{}"] {
             let error = Template::parse(bad).unwrap_err().to_string();
             assert!(error.starts_with("TORCHRUN_JSC_HOST_TEMPLATE="), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_suffix_is_certain_at_some_sites_only() {
-        for (system, guessed) in
-            [(Some("juwels"), false), (Some("JUWELSBOOSTER"), false), (Some("jupiter"), true), (None, true)]
-        {
-            let templates = Template::of_site(&[], system).unwrap();
-            assert_eq!(templates.iter().map(Template::text).collect::<Vec<_>>(), ["{host}i{domain}", "{node}"]);
-            assert_eq!(templates[0].is_guessed(), guessed, "{system:?}");
         }
     }
 }

@@ -1,0 +1,107 @@
+//! The plan of a launch.
+
+use crate::environ::Variable;
+use crate::host_port::HostPort;
+use crate::node::Node;
+use crate::options::Options;
+use crate::settings::Settings;
+use crate::slurm::Step;
+use crate::Result;
+
+use super::context::Context;
+use super::decision::Decision;
+use super::fill::{self, Missing};
+use super::here::Here;
+use super::host::{self, Host};
+use super::identity;
+use super::outcome::Plan;
+use super::store::Store;
+use super::{checks, gloo, local, order, port, stay_out};
+
+/// Whether nodes may be started one by one, so that the host is known later than this node: without Slurm.
+#[must_use]
+pub fn may_start_late(step: &Step) -> bool {
+    !step.is_allocated()
+}
+
+/// Decide for this node.
+///
+/// # Errors
+/// [`crate::Error::Setting`] for a variable or option that cannot be used, [`crate::Error::Resolve`] for an endpoint
+/// without an address.
+pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>) -> Result<Plan> {
+    let mut plan = Plan { in_step: step.is_inside(), ..Plan::default() };
+    let missing = fill::missing(options, step);
+    if let (None, Some(reason)) = (missing, stay_out::reason(options)) {
+        return Ok(Plan { untouched: Some(reason), ..plan });
+    }
+    let given = match missing {
+        Some(missing) if missing.endpoint => None,
+        _ => Some(HostPort::parse("--rdzv_endpoint", &options.endpoint)?),
+    };
+    let is_on_loopback = given.as_ref().is_some_and(HostPort::is_loopback) && !options.is_etcd();
+    // Nothing of Slurm is read for a launch on one node.
+    if !(is_on_loopback && options.max_nodes == 1) {
+        plan.identity = identity::identify(step, node.hostname, Some(options.max_nodes))?;
+    }
+    if is_on_loopback {
+        stay_out::refuse_loopback(options, &options.endpoint, &plan.identity, missing.is_some())?;
+        // torch alone would not know what is filled in.
+        if missing.is_none() {
+            return Ok(Plan { untouched: Some("the endpoint is on loopback".into()), ..plan });
+        }
+    }
+    let identity = plan.identity.clone();
+    let here = Here::new(settings, step, node, &identity)?;
+    let store = store_of(&here, options, missing, given)?;
+    let (options, fills) = match missing {
+        Some(missing) => fill::fill(&here, options, missing, &store)?,
+        None => (options.clone(), Vec::new()),
+    };
+    decide(Plan { fills, ..plan }, &Context { here: &here, options: &options, store: &store })
+}
+
+/// The store at the endpoint that was given, else at the one that is derived.
+fn store_of(here: &Here<'_>, options: &Options, missing: Option<Missing>, given: Option<HostPort>) -> Result<Store> {
+    if let Some(endpoint) = given {
+        stay_out::refuse_port_zero(options, &endpoint)?;
+        return Store::given(here, "--rdzv_endpoint", Decision::new(endpoint, "as given"));
+    }
+    let store = fill::store(here, options, missing)?;
+    if store.endpoint.value.is_loopback() {
+        stay_out::refuse_loopback(options, &store.endpoint.value.to_string(), here.identity, true)?;
+    }
+    Ok(store)
+}
+
+/// Apply the rules to a launch whose store is known.
+fn decide(mut plan: Plan, context: &Context<'_>) -> Result<Plan> {
+    let Context { here, options, store } = *context;
+    let is_c10d = options.backend == "c10d";
+    stay_out::refuse_unreachable(context)?;
+    let host = if is_c10d { host::decide(context)? } else { Host::default() };
+    let local = match options.local_address.as_deref() {
+        Some(given) => local::given(here, given, options.max_nodes > 1)?,
+        None => local::decide(here, store, host.is_here),
+    };
+    let gloo = gloo::decide(context, &local);
+    plan.warnings.extend(checks::node_rank(context));
+    plan.warnings.extend(checks::user_rank(context));
+    plan.warnings.extend(checks::of_step(context, &host)?);
+    plan.warnings.extend(here.identity.warning.clone());
+    plan.warnings.extend(local.warnings);
+    plan.warnings.extend(gloo.warning);
+    plan.rank_order = order::decide(context, local.address.as_ref().map(|address| address.value.as_str()));
+    plan.local_id = if is_c10d { here.step.number(Variable::LocalId)?.unwrap_or(0) } else { 0 };
+    plan.host_check = host.check;
+    plan.is_host = host.serves;
+    plan.host_node = host.name;
+    plan.form = store.named.as_ref().filter(|_| is_c10d).map(|found| found.form.clone());
+    plan.preflight_port = port::of_step(here.step) + 1;
+    plan.local_address = local.address;
+    plan.interface = local.interface;
+    plan.gloo_interface = gloo.set;
+    plan.endpoint_address = store.addresses.first().copied();
+    plan.endpoint = Some(store.endpoint.clone());
+    Ok(plan)
+}
