@@ -5,6 +5,7 @@ from __future__ import annotations
 from row import Row, fastest
 
 from torchrun_jsc import _core
+from torchrun_jsc.current import Launch
 from torchrun_jsc.preflight import during_launch
 from torchrun_jsc.settings import Settings
 
@@ -45,7 +46,7 @@ def cost_of(*, is_host: bool) -> Row:
 
     def launches() -> None:
         for _ in range(LAUNCHES):
-            with during_launch(plan):
+            with during_launch(Launch(plan, settings)):
                 pass
 
     (seconds,) = fastest([launches], 20)
