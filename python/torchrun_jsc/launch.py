@@ -26,7 +26,7 @@ def prepare(
     given: frozenset[str],
     *,
     standalone: bool = False,
-    node_rank: int | None = None,
+    node_rank: Any = None,
     master_port: Any = None,
 ) -> Launch:
     """Make the plan for ``config`` and write it there. A config that has its plan keeps it.

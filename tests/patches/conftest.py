@@ -98,7 +98,7 @@ def _torch_like(version: str) -> dict[str, ModuleType]:
     )
     generate = "self, local_addr=None" if release >= (2, 0) else "self"
     sources = {
-        "run": "def parse_args(args): pass\ndef config_from_args(args): pass\ndef parse_min_max_nnodes(nnodes): pass",
+        "run": "def get_args_parser(): pass\ndef config_from_args(args): pass\ndef parse_min_max_nnodes(nnodes): pass",
         "launcher.api": f"def launch_agent({launch}): pass",
         "elastic.agent.server.api": "def _get_fq_hostname(): return 'own-name'",
         "elastic.rendezvous.c10d_rendezvous_backend": "def _matches_machine_hostname(host): return 'torch'",

@@ -12,12 +12,13 @@ from torchrun_jsc.patch import Function, Patch
 def _wrap(original: Function) -> Function:
     def config_from_args(args: Any, *more: Any, **options: Any) -> Any:
         made = original(args, *more, **options)
+        # Not every option needs to be in a namespace that a program made: torch does not read them all.
         prepare(
             made[0],
             given_of(args),
-            standalone=bool(args.standalone),
-            node_rank=args.node_rank,
-            master_port=args.master_port,
+            standalone=bool(getattr(args, "standalone", False)),
+            node_rank=getattr(args, "node_rank", None),
+            master_port=getattr(args, "master_port", None),
         )
         return made
 

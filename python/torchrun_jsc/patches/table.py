@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchrun_jsc.patches import (
+    args_parser,
     config_from_args,
     fq_hostname,
     host_check,
@@ -13,7 +14,6 @@ from torchrun_jsc.patches import (
     next_rendezvous,
     nnodes,
     node_desc,
-    parse_args,
     store_info,
 )
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torchrun_jsc.patch import Patch
 
 PATCHES: tuple[Patch, ...] = (
-    *parse_args.PATCHES,
+    *args_parser.PATCHES,
     *nnodes.PATCHES,
     *config_from_args.PATCHES,
     *launch_agent.PATCHES,
