@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Iterator
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # whatever pytest's import mode
 
 from slurm.lab import CannotRun, Cluster, Lab
 

@@ -1,4 +1,4 @@
-"""Jobs with other releases of torch than the installed one: rows of tests/matrix.
+"""Jobs with other releases of torch than the installed one: rows of measure/matrix.
 
 They install gigabytes each, so they run only where `TORCH_RELEASES` is set: to `ci`, or to releases with commas.
 """

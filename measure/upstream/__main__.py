@@ -1,4 +1,4 @@
-"""``python tests/upstream``: PyTorch's own tests of torchrun, once with torchrun and once with torchrun_jsc.
+"""``python measure upstream``: PyTorch's own tests of torchrun, once with torchrun and once with torchrun_jsc.
 
 Both must have the same results.
 """
@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import Iterator
 from xml.etree import ElementTree as ET
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-import measured  # noqa: E402
-import reliability  # noqa: E402
-from matrix.environment import Unavailable as NoPython  # noqa: E402
-from matrix.environment import environment, uv  # noqa: E402
-from matrix.versions import TORCHES  # noqa: E402
-from slurm.lab import BIN, FOREIGN  # noqa: E402
-from upstream.source import PLACE, Unavailable, tests_of  # noqa: E402
+import measured
+import reliability
+from matrix.environment import Unavailable as NoPython
+from matrix.environment import environment, uv
+from matrix.versions import TORCHES
+from slurm.lab import BIN, FOREIGN
+from upstream.source import PLACE, Unavailable, tests_of
 
 LAUNCHERS = ("torchrun", "torchrun_jsc")
 #: Seconds for all tests with one launcher.

@@ -1,4 +1,4 @@
-"""``python tests/names [NAME ...]``: run both launchers where the resolver is slow or wrong, and note the result."""
+"""``python measure resolvers [NAME ...]``: run both launchers where the resolver is slow or wrong; note it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-import measured  # noqa: E402
-import reliability  # noqa: E402
-from slurm.jobs import command  # noqa: E402
-from slurm.lab import TORCHRUN, TORCHRUN_JSC, CannotRun, Cluster, Lab, Run  # noqa: E402
-from slurm.names import run_with_names  # noqa: E402
+import measured
+import reliability
+from slurm.jobs import command
+from slurm.lab import TORCHRUN, TORCHRUN_JSC, CannotRun, Cluster, Lab, Run
+from slurm.name_server import run_with_names
 
 COLUMNS = ("names", "what the resolver does", "torchrun", "torchrun_jsc", "run on")
 
@@ -68,7 +66,7 @@ CASES = (
 
 def main() -> int:
     chosen = set(sys.argv[1:])
-    known = {row[0]: row for row in reliability.rows("names")}
+    known = {row[0]: row for row in reliability.rows("resolvers")}
     lab = Lab()
     try:
         cluster = lab.cluster(SWITCHES)
@@ -79,7 +77,7 @@ def main() -> int:
             print(f"{case.name}\n  torchrun:     {cells[0]}\n  torchrun_jsc: {cells[1]}", flush=True)
             known[case.name] = [case.name, case.does, *cells, measured.today()]
             rows = [known[case.name] for case in CASES if case.name in known]
-            reliability.write("names", f"{measured.machine()}.\n\n{measured.table(COLUMNS, rows)}")
+            reliability.write("resolvers", f"{measured.machine()}.\n\n{measured.table(COLUMNS, rows)}")
     except CannotRun as reason:
         print(reason, file=sys.stderr)
         return 1
@@ -89,7 +87,7 @@ def main() -> int:
 
 
 def _outcome(cluster: Cluster, case: Case, launcher: str) -> str:
-    folder = Path(tempfile.mkdtemp(prefix="names."))
+    folder = Path(tempfile.mkdtemp(prefix="resolvers."))
     start = time.monotonic()
     try:
         run = run_with_names(

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "slurm"))
 from report import report
 
 dist.init_process_group("gloo", timeout=timedelta(seconds=300))

@@ -10,7 +10,7 @@ import pytest
 
 from slurm.jobs import command, succeeded
 from slurm.lab import HERE, REPORT, TORCHRUN_JSC, Cluster, Run
-from slurm.names import run_with_names
+from slurm.name_server import run_with_names
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""``python tests/fuzz [TARGET ...]``: run each fuzz target for ``FUZZ_SECONDS`` (600) and note the result.
+"""``python measure fuzz [TARGET ...]``: run each fuzz target for ``FUZZ_SECONDS`` (600) and note the result.
 
 Stable Rust does. There is no sanitizer, which would have nothing to find in a crate without unsafe code, but debug
 assertions are on, so that an overflow is a finding. So is an input that takes a minute or makes the process larger
@@ -16,10 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-import measured  # noqa: E402
-import reliability  # noqa: E402
+import measured
+import reliability
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "rust" / "fuzz"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from row import Row, fastest
-
+from bench.row import Row, fastest
 from torchrun_jsc import _core
 from torchrun_jsc.preflight import during_launch
 from torchrun_jsc.settings import Settings

@@ -15,7 +15,7 @@ class Process(NamedTuple):
 
     pid: int
     node: str
-    #: ``task`` is tests/faults/task.sh, ``agent`` the launcher, ``worker`` what it started.
+    #: ``task`` is measure/faults/task.sh, ``agent`` the launcher, ``worker`` what it started.
     role: str
     #: Slurm's number of the job.
     job: str

@@ -20,8 +20,8 @@ nodes of the Slurm cluster in `tests/slurm`, on which the network of the nodes' 
 
     srun -N2 torchrun_jsc --nnodes=2 --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=jwb0001i:29500 worker.py
 
-The workers (`tests/matrix/worker.py`) join a gloo group and add up their ranks. A row passes if both launchers end with
-exit code 0, all ranks are there, in the order of the nodes and with the right sum, and all have one `MASTER_ADDR`,
+The workers (`measure/matrix/worker.py`) join a gloo group and add up their ranks. A row passes if both launchers end
+with exit code 0, all ranks are there, in the order of the nodes and with the right sum, and all have one `MASTER_ADDR`,
 which is on the fast network.
 
 | mode | what differs |

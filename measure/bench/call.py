@@ -6,8 +6,7 @@ import subprocess
 import sys
 from typing import Callable
 
-from row import ROOT, Row, fastest
-
+from bench.row import ROOT, Row, fastest
 from torchrun_jsc import expand_hostlist, resolve_endpoint
 
 #: Not in .venv: only the benchmark needs them.

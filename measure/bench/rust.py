@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from row import ROOT, Row
+from bench.row import ROOT, Row
 
 WHAT = "Rust, 65,536 hosts: "
 

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import sys
 
-import call
-import checks
-import document
-import launch
-import process
-import rust
+from bench import call, checks, document, launch, process, rust
 
 TITLES = ("", "measured", "limit", "verdict", "note")
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Iterable, Sequence
 
-from row import ROOT
-
-sys.path.insert(0, str(ROOT / "tests"))
-
 import measured
+from bench.row import ROOT
 
 DOCUMENT = ROOT / "docs" / "performance.md"
 

@@ -1,4 +1,4 @@
-"""``python3 tests/matrix [RELEASE ...]``: run the rows of these releases of torch (default: all) and note the result.
+"""``python3 measure matrix [RELEASE ...]``: run the rows of these releases of torch (default: all) and note the result.
 
 ``--ci`` runs the releases that a change must not break, and notes nothing.
 """
@@ -11,14 +11,12 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-from matrix import table  # noqa: E402
-from matrix.environment import BUILD, Unavailable, environment, installed  # noqa: E402
-from matrix.modes import CI_MODES, MODES, Mode  # noqa: E402
-from matrix.run import Row, run, shown  # noqa: E402
-from matrix.versions import CI, NIGHTLY, TORCHES, Torch, find  # noqa: E402
-from slurm.lab import CannotRun, Cluster  # noqa: E402
+from matrix import table
+from matrix.environment import BUILD, Unavailable, environment, installed
+from matrix.modes import CI_MODES, MODES, Mode
+from matrix.run import Row, run, shown
+from matrix.versions import CI, NIGHTLY, TORCHES, Torch, find
+from slurm.lab import CannotRun, Cluster
 
 
 def main() -> int:

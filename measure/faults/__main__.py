@@ -1,4 +1,4 @@
-"""``python tests/faults [NAME ...]``: do these faults (default: all) to torchrun and torchrun_jsc; note the result."""
+"""``python measure faults [NAME ...]``: do these faults (default: all) to both launchers; note the result."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-import measured  # noqa: E402
-from faults import jobs, network, nodes, signals, system, table  # noqa: E402
-from faults.fault import Fault  # noqa: E402, TC001
-from faults.outcome import Outcome  # noqa: E402
-from faults.scene import Scene  # noqa: E402
-from slurm.lab import BUILD, TORCHRUN, TORCHRUN_JSC, CannotRun, Lab  # noqa: E402
+import measured
+from faults import jobs, network, nodes, signals, system, table
+from faults.fault import Fault  # noqa: TC001
+from faults.outcome import Outcome
+from faults.scene import Scene
+from slurm.lab import BUILD, TORCHRUN, TORCHRUN_JSC, CannotRun, Lab
 
 FAULTS = [*nodes.FAULTS, *network.FAULTS, *system.FAULTS, *jobs.FAULTS, *signals.FAULTS]
 

@@ -1,17 +1,14 @@
-"""``python tests/scale [PART ...]``: what many nodes cost (default: all parts), noted in ``docs/reliability.md``."""
+"""``python measure scale [PART ...]``: what many nodes cost (default: all parts), noted in ``docs/reliability.md``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1])
-
-import measured  # noqa: E402
-import reliability  # noqa: E402
-from scale import nodes, steps, watchers  # noqa: E402
-from slurm.lab import CannotRun, Lab  # noqa: E402
+import measured
+import reliability
+from scale import nodes, steps, watchers
+from slurm.lab import CannotRun, Lab
 
 PARTS = {"steps": steps, "watchers": watchers, "nodes": nodes}
 

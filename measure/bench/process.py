@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from filecalls import NO_STRACE, file_calls_of
-from row import CLEAN, Row, fastest
+from bench.filecalls import NO_STRACE, file_calls_of
+from bench.row import CLEAN, Row, fastest
 
 #: A step of two nodes and a name that every machine resolves. Not the first task of its node, which would be warned
 #: that other nodes cannot reach this name.

@@ -8,11 +8,8 @@ import subprocess
 import sys
 from typing import NamedTuple, Sequence
 
-from filecalls import NO_STRACE, file_calls_of
-from row import CLEAN, ROOT, Row
-
-sys.path.insert(0, str(ROOT / "tests"))
-
+from bench.filecalls import NO_STRACE, file_calls_of
+from bench.row import CLEAN, Row
 from slurm.jobs import command
 from slurm.lab import BUILD, REPORT, TORCHRUN, TORCHRUN_JSC, WORKER, CannotRun, Cluster
 
