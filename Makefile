@@ -33,6 +33,7 @@ check: build ## formatters, linters, types, spelling, workflows and what the cra
 	.venv/bin/ruff format --check python packaging
 	.venv/bin/mypy
 	.venv/bin/stubtest --concise --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt torchrun_jsc
+	.venv/bin/lint-imports --no-logo --no-cache
 	.venv/bin/vermin --quiet --target=3.8- --violations python
 	.venv/bin/typos
 	.venv/bin/zizmor --quiet --offline .github/workflows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.row import Row, fastest
 from torchrun_jsc import _core
+from torchrun_jsc.current import Launch
 from torchrun_jsc.preflight import during_launch
 from torchrun_jsc.settings import Settings
 
@@ -44,7 +45,7 @@ def cost_of(*, is_host: bool) -> Row:
 
     def launches() -> None:
         for _ in range(LAUNCHES):
-            with during_launch(plan):
+            with during_launch(Launch(plan, settings)):
                 pass
 
     (seconds,) = fastest([launches], 20)

@@ -25,7 +25,7 @@ def launcher() -> Any:
         try:
             from torch.distributed.run import main as torchrun
         except ImportError:
-            # What is missing, the fixes say.
+            # The other way in says what is wrong with torch.
             pass
         else:
             return torchrun

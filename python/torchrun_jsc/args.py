@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any, Mapping
 
+from torchrun_jsc.beside import Beside
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.settings import quote
 
 #: Options for which it matters whether the user gave them: their defaults cannot be told from a choice.
 TRACKED = ("nnodes", "node_rank", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "master_addr", "master_port")
 
-_GIVEN = "torchrun_jsc_given"
+#: The options that the user gave, by namespace.
+_GIVEN: Beside[frozenset[str]] = Beside()
 
 
 def note_given(namespace: Any, argv: list[str] | None) -> None:
@@ -26,14 +28,14 @@ def note_given(namespace: Any, argv: list[str] | None) -> None:
     again, _ = parser.parse_known_args(argv)
     # `--rdzv-endpoint=$UNSET` gives nothing.
     given = frozenset(name for name in TRACKED if getattr(again, name) not in (None, ""))
-    setattr(namespace, _GIVEN, given | _from_pet())
+    _GIVEN.set(namespace, given | _from_pet())
 
 
 def given_of(namespace: Any) -> frozenset[str]:
     """Return the options that the user gave, for a namespace that torch parsed or that a program made."""
-    noted = getattr(namespace, _GIVEN, None)
+    noted = _GIVEN.get(namespace)
     if noted is not None:
-        return frozenset(noted)
+        return noted
     from torch.distributed import run
 
     parser = run.get_args_parser()
@@ -58,7 +60,7 @@ def given_in_config(config: Any) -> frozenset[str]:
     return frozenset(given)
 
 
-#: Numbers beyond are as good as this one; torch takes any.
+#: The plan takes 32 bits; torch takes any number.
 _MOST = 2**32 - 1
 _MOST_PORT = 65535
 

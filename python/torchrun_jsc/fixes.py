@@ -19,7 +19,8 @@ def apply_fixes(strict: bool = True) -> bool:
     :raises SettingError: where the variable has a value that cannot be used.
     """
     # Late, so that a script that only asks for its endpoint does not pay for reading metadata and versions.
-    from torchrun_jsc import patches
+    from torchrun_jsc import patcher
+    from torchrun_jsc.patches.table import PATCHES
     from torchrun_jsc.settings import PREFER_OLD_SOLUTION
     from torchrun_jsc.torch_version import UNTRIED, release_of, supported_version
 
@@ -33,5 +34,5 @@ def apply_fixes(strict: bool = True) -> bool:
     if release_of(torch) >= UNTRIED:
         solution = "torch's functions" if old_solution else "--local_addr"
         warn_once_a_node([f"PyTorch {torch} is newer than torchrun_jsc knows; using {solution} as in its predecessors"])
-    patches.apply(torch, old_solution=old_solution)
+    patcher.apply(PATCHES, torch, old_solution=old_solution)
     return True

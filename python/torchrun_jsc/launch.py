@@ -1,24 +1,24 @@
-"""One launch: make the plan of a ``LaunchConfig`` and tell torch about it."""
+"""One launch: make the plan of a ``LaunchConfig``, tell torch about it, and be the current launch while torch runs."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Iterator
 
-from torchrun_jsc import _core, preflight
+from torchrun_jsc import _core, patcher, preflight
 from torchrun_jsc.args import options_of
+from torchrun_jsc.beside import Beside
+from torchrun_jsc.current import LAUNCH, Launch
 from torchrun_jsc.messages import show, warn_once_a_node
 from torchrun_jsc.settings import Settings
 
 if TYPE_CHECKING:
     from torchrun_jsc._core import Plan
 
-_MARK = "torchrun_jsc_plan"
-
-#: The plan of the launch that runs in this thread; the patched functions look here.
-CURRENT: ContextVar[Plan | None] = ContextVar("torchrun_jsc_plan", default=None)
+#: What was prepared for each ``LaunchConfig``.
+_PREPARED: Beside[Launch] = Beside()
 
 
 def prepare(
@@ -28,7 +28,7 @@ def prepare(
     standalone: bool = False,
     node_rank: int | None = None,
     master_port: Any = None,
-) -> Plan:
+) -> Launch:
     """Make the plan for ``config`` and write it there. A config that has its plan keeps it.
 
     :param config: torch's ``LaunchConfig``; changed in place.
@@ -38,27 +38,33 @@ def prepare(
     :param master_port: ``--master_port``, which torch puts into the endpoint of the static backend only.
     :raises TorchrunJscError: where the launch cannot work.
     """
-    planned: Plan | None = getattr(config, _MARK, None)
-    if planned is not None:
-        return planned
+    prepared = _PREPARED.get(config)
+    if prepared is not None:
+        return prepared
     settings = Settings(os.environ)
     options = options_of(config, given, standalone=standalone, node_rank=node_rank, master_port=master_port)
     plan = _core.plan(settings.for_plan(), options, os.environ, settings.resolve_timeout)
     _write(plan, config)
-    setattr(config, _MARK, plan)
+    launch = Launch(plan, settings)
+    _PREPARED.set(config, launch)
     warn_once_a_node(plan.warnings)
     if settings.explain:
-        from torchrun_jsc.explain import explain, shows_table, text
+        from torchrun_jsc.shown import explain, shows_table, text
 
         as_table = shows_table(plan)
         show(text(explain(plan, with_nodes=as_table), as_table=as_table))
-    return plan
+    return launch
 
 
 def plan_of(config: Any) -> Plan:
-    """Return the plan that :func:`prepare` made for ``config``."""
-    plan: Plan = getattr(config, _MARK)
-    return plan
+    """Return the plan that :func:`prepare` made for ``config``.
+
+    :raises LookupError: where it made none.
+    """
+    launch = _PREPARED.get(config)
+    if launch is None:
+        raise LookupError(config)
+    return launch.plan
 
 
 def _write(plan: Plan, config: Any) -> None:
@@ -66,16 +72,12 @@ def _write(plan: Plan, config: Any) -> None:
     if plan.untouched is not None:
         return
     _fill(plan.fills, config)
-    # The patches look at this module.
-    from torchrun_jsc import patches
-    from torchrun_jsc.patches import host_check
-
-    by_function = plan.host_check == "function" and patches.is_patched(host_check.TARGET)
+    by_function = plan.host_check == "function" and patcher.has(name="host check")
     if plan.is_host is not None and not by_function and config.rdzv_configs.get("is_host") is None:
         config.rdzv_configs["is_host"] = plan.is_host
     # torch has the field since 2.0.
     has_field = getattr(config, "local_addr", "absent") is None
-    if plan.local_address is not None and has_field and not patches.functions_publish():
+    if plan.local_address is not None and has_field and not patcher.functions_publish():
         config.local_addr = plan.local_address
     if plan.endpoint is not None:
         config.rdzv_endpoint = plan.endpoint
@@ -92,25 +94,25 @@ def _fill(fills: dict[str, str], config: Any) -> None:
         config.rdzv_configs["rank"] = int(fills["node_rank"])
 
 
-def own_address() -> str | None:
-    """Return what this node publishes in the launch that runs in this thread; None leaves it to torch."""
-    plan = CURRENT.get()
-    return None if plan is None else plan.local_address
-
-
 @contextmanager
-def running(plan: Plan) -> Iterator[None]:
-    """Be the current launch, with the workers' environment as planned."""
+def running(config: Any, given: frozenset[str]) -> Iterator[None]:
+    """Be the launch of ``config`` in this thread, with the workers' environment as planned.
+
+    :param given: as for :func:`prepare`, which makes the plan where there is none yet.
+    """
+    # A config may be launched again; what has come of one launch says nothing of the next one.
+    launch = replace(prepare(config, given))
+    plan = launch.plan
     variable = "GLOO_SOCKET_IFNAME"
     before = os.environ.get(variable)
-    token = CURRENT.set(plan)
+    token = LAUNCH.set(launch)
     if plan.gloo_interface is not None:
         os.environ[variable] = plan.gloo_interface
     try:
-        with preflight.during_launch(plan):
+        with preflight.during_launch(launch):
             yield
     finally:
-        CURRENT.reset(token)
+        LAUNCH.reset(token)
         if plan.gloo_interface is not None:
             os.environ.pop(variable, None)
             if before is not None:

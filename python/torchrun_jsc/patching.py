@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from torchrun_jsc import patches
+from torchrun_jsc import patcher
 from torchrun_jsc.fixes import apply_fixes
+from torchrun_jsc.patches.table import PATCHES
 from torchrun_jsc.torch_version import torch_version as get_torch_ver
 
 __all__ = ["fix_torch_run", "fix_torch_run_old", "get_torch_ver"]
@@ -17,4 +18,4 @@ def fix_torch_run() -> None:
 def fix_torch_run_old() -> None:
     """Patch this process with the old solution."""
     apply_fixes()
-    patches.apply(get_torch_ver(), old_solution=True)
+    patcher.apply(PATCHES, get_torch_ver(), old_solution=True)

@@ -29,7 +29,8 @@ def hold_read_timeout(store: Any) -> None:
     pause = max(1, milliseconds // 1000 // _PROBES)
     for connection in _connections(port):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
-        # The above is about what was sent; a host may vanish between taking a question and answering it.
+        # TCP_USER_TIMEOUT covers what the host has not acknowledged. It may vanish after that, with the answer still to
+        # come; then the probes notice.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, pause)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, pause)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

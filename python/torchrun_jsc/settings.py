@@ -111,20 +111,6 @@ PREFER_OLD_SOLUTION = Setting(
     fallback=False,
 )
 
-#: The one that is read while a launch is running.
-PREFLIGHT = Setting(
-    "preflight",
-    "`on`, `off`, `strict`",
-    "`on`",
-    "`on`: say what is in the way while torch waits. `strict`: let every node connect to every other one first",
-    _choice("on", "off", "strict"),
-    fallback="on",
-)
-
-PREFLIGHT_TIMEOUT = Setting(
-    "preflight_timeout", "seconds", "60", "how long a strict preflight waits for all nodes", _seconds, fallback=60.0
-)
-
 TABLE: tuple[Setting, ...] = (
     Setting(
         "prefer_arg_patching", "bool", "1",
@@ -162,8 +148,16 @@ TABLE: tuple[Setting, ...] = (
         "deadline of all name look-ups of one launch together",
         _seconds, fallback=10.0,
     ),
-    PREFLIGHT,
-    PREFLIGHT_TIMEOUT,
+    Setting(
+        "preflight", "`on`, `off`, `strict`", "`on`",
+        "`on`: say what is in the way while torch waits. `strict`: let every node connect to every other one first",
+        _choice("on", "off", "strict"), fallback="on",
+    ),
+    Setting(
+        "preflight_timeout", "seconds", "60",
+        "how long a strict preflight waits for all nodes",
+        _seconds, fallback=60.0,
+    ),
     Setting("explain", "bool", "0", "print the plan to stderr before launching", _boolean, fallback=False),
 )  # fmt: skip
 

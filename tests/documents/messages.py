@@ -27,7 +27,7 @@ _ELSEWHERE = ("ArgumentParser", "add_argument", "Setting")
 #: The keyword with what patches and threads are called.
 _NAME = "name"
 #: Its texts are the plan, which docs/decisions.md explains.
-_PLAN = "explain.py"
+_PLAN = "shown.py"
 
 
 def of_rust(path: Path) -> Iterator[str]:

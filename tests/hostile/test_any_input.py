@@ -19,7 +19,7 @@ from torch.distributed import run as torch_run
 
 import torchrun_jsc
 from hostile.inputs import ARGUMENTS, ENDPOINT_ARGUMENTS, ENVIRONMENTS, STEP, VALUES, is_harmless
-from torchrun_jsc import cli, endpoint, explain, patches
+from torchrun_jsc import cli, endpoint, explain, patcher
 from torchrun_jsc.errors import TorchrunJscError
 
 OURS = str(Path(torchrun_jsc.__file__).parent)
@@ -57,7 +57,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(torch_run, "elastic_launch", lambda **_: lambda *_: None)
     yield
-    patches.undo()
+    patcher.undo()
     assert not Path(tmp_path, "shell").exists()
 
 
@@ -128,7 +128,7 @@ def test_the_launcher(environ: dict[str, str], argv: list[str]) -> None:
     found = outcome(environ, lambda: cli.main(list(argv)))
     assert peak() - before < 50 * MIB
     if check(found):
-        patches.undo()
+        patcher.undo()
         assert found.what() == outcome(environ, lambda: torch_run.main(list(argv))).what()
     else:
         # The workers' output is all there is, but for --help.

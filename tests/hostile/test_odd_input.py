@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from hostile.inputs import STEP
-from torchrun_jsc import HostlistError, cli, expand_hostlist, explain, fold_hostlist, patches
+from torchrun_jsc import HostlistError, cli, expand_hostlist, explain, fold_hostlist, patcher
 from torchrun_jsc.messages import is_first_of_node, plain
 
 
@@ -86,7 +86,7 @@ def ended(monkeypatch, capfd):
         return Ended(code, *capfd.readouterr())
 
     yield run_main
-    patches.undo()
+    patcher.undo()
 
 
 @pytest.mark.parametrize(

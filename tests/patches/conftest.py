@@ -6,11 +6,13 @@ import os
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any, Callable, Iterator
+from unittest import mock
 
 import pytest
 
-from torchrun_jsc import patches
-from torchrun_jsc.launch import CURRENT
+from torchrun_jsc import patcher
+from torchrun_jsc.current import LAUNCH, Launch
+from torchrun_jsc.settings import Settings
 
 #: What a test's own surroundings must not decide.
 FOREIGN = ("SLURM", "PET_", "TORCH", "MASTER_", "GLOO_", "NCCL_", "SYSTEMNAME")
@@ -22,9 +24,9 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in list(os.environ):
         if name.startswith(FOREIGN):
             monkeypatch.delenv(name)
-    patches.undo()
+    patcher.undo()
     yield
-    patches.undo()
+    patcher.undo()
 
 
 @pytest.fixture
@@ -43,16 +45,45 @@ def current() -> Iterator[Callable[..., None]]:
             notes_place=False,
         )
         vars(plan).update(values)
-        tokens.append(CURRENT.set(plan))
+        tokens.append(LAUNCH.set(Launch(plan, Settings({}))))
 
     yield become
     for token in reversed(tokens):
-        CURRENT.reset(token)
+        LAUNCH.reset(token)
 
 
 def _release(version: str) -> tuple[int, int]:
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
+
+
+_DYNAMIC = """\
+from dataclasses import dataclass
+
+@dataclass
+class _NodeDesc:
+    {address}: str
+    pid: int
+    local_id: int
+
+class _NodeDescGenerator:
+    def generate({generate}): pass
+
+class _RendezvousState:
+    def __init__(self): self.participants = {{}}
+
+class DynamicRendezvousHandler:
+    def __init__(self, node, store):
+        self._this_node = node
+        self._store = store
+        {more}
+    def get_run_id(self): return "7"
+    def next_rendezvous(self): return "the round"
+
+class _DistributedRendezvousOpExecutor:
+    def run(self, state): self._state = state
+    def _mark_rendezvous_complete(self): pass
+"""
 
 
 def _torch_like(version: str) -> dict[str, ModuleType]:
@@ -74,14 +105,19 @@ def _torch_like(version: str) -> dict[str, ModuleType]:
         "elastic.rendezvous.api": f"class RendezvousStoreInfo:\n  @staticmethod\n  def build({build}): pass"
         if release >= (2, 4)
         else "",
-        "elastic.rendezvous.dynamic_rendezvous": f"class _NodeDescGenerator:\n  def generate({generate}): pass\n"
-        "class DynamicRendezvousHandler:\n  def next_rendezvous(self): pass\n"
-        "class _DistributedRendezvousOpExecutor:\n  def _mark_rendezvous_complete(self): pass\n",
+        "elastic.rendezvous.dynamic_rendezvous": _DYNAMIC.format(
+            generate=generate,
+            address="addr" if release >= (2, 0) else "fqdn",
+            more="self._bootstrap_store_info = None" if release >= (2, 5) else "",
+        ),
     }
     modules = {}
     for name, source in sources.items():
         module = ModuleType("torch.distributed." + name)
-        exec(source, vars(module))
+        # Dataclasses look up their module.
+        with mock.patch.dict(sys.modules, {module.__name__: module}):
+            exec(source, vars(module))
+        module.__source__ = source
         modules[module.__name__] = module
     return modules
 

@@ -7,8 +7,9 @@ from typing import Any, Iterator
 import pytest
 from torch.distributed import run
 
-from torchrun_jsc import SettingError, patches
+from torchrun_jsc import SettingError, patcher
 from torchrun_jsc.args import given_of
+from torchrun_jsc.patches.table import PATCHES
 from torchrun_jsc.torch_version import torch_version
 
 STEP = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "n[1-3]", "SLURM_NODEID": "0"}
@@ -18,9 +19,9 @@ STEP = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "n[1-3
 def patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, value in STEP.items():
         monkeypatch.setenv(name, value)
-    patches.apply(torch_version())
+    patcher.apply(PATCHES, torch_version())
     yield
-    patches.undo()
+    patcher.undo()
 
 
 def parsed(*args: str) -> Any:

@@ -393,7 +393,7 @@ def matches(config: Any, host: str) -> Any:
     """What torch's check of the host machine says in this launch."""
     from torch.distributed.elastic.rendezvous import c10d_rendezvous_backend
 
-    with running(plan_of(config)):
+    with running(config, frozenset()):
         return c10d_rendezvous_backend._matches_machine_hostname(host)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
+from packaging.version import Version
 
-from torchrun_jsc import patches
-from torchrun_jsc.patches import fq_hostname, host_check, node_desc, rendezvous_round, store_info
+from torchrun_jsc import patcher
+from torchrun_jsc.patches import fq_hostname, host_check, next_rendezvous, node_desc, store_info
+from torchrun_jsc.patches.table import PATCHES
 from torchrun_jsc.torch_version import torch_version
 
 Current = Callable[..., None]
@@ -49,7 +50,7 @@ def no_reverse_look_ups(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(socket, name, refuse)
 
 
-@pytest.mark.parametrize("patch", fq_hostname.PATCHES, ids=lambda patch: patch.name)
+@pytest.mark.parametrize("patch", fq_hostname.PATCHES, ids=lambda patch: patch.label)
 def test_host_name(patch: Any, address: str) -> None:
     assert wrapped(patch, lambda: "own-name")() == address
 
@@ -82,7 +83,7 @@ class TestMetadataOf24:
         assert store.asked == ["MASTER_ADDR", "MASTER_PORT"]
 
 
-@pytest.mark.parametrize("patch", store_info.PATCHES[1:], ids=lambda patch: patch.name)
+@pytest.mark.parametrize("patch", store_info.PATCHES[1:], ids=lambda patch: patch.label)
 class TestMetadataSince25:
     def test_own_address(self, patch: Any, address: str) -> None:
         build = wrapped(patch, build_with_address)
@@ -161,7 +162,7 @@ def test_real_torch_with_the_old_solution(address: str, current: Current, monkey
     """All functions that this torch has publish the address."""
     monkeypatch.undo()  # torch before 2.5 looks up its own name all the same
     torch = torch_version()
-    patches.apply(torch, old_solution=True)
+    patcher.apply(PATCHES, torch, old_solution=True)
     current(local_address=address)
 
     from torch.distributed.elastic.agent.server import api as agent
@@ -183,23 +184,17 @@ class TestRoundOfTheRendezvous:
 
     class Handler:
         _bootstrap_store_info: Any = "of the first round"
-        _shared_tcp_store_server = None
-        _store = None
-        settings = SimpleNamespace(run_id="7")
 
     @staticmethod
     def remembered(handler: Any) -> Any:
-        next_rendezvous = wrapped(rendezvous_round.PATCHES[0], lambda self: self._bootstrap_store_info)
-        return next_rendezvous(handler)
+        (renewal,) = (patch for patch in next_rendezvous.PATCHES if patch.name == "store renewal")
+        assert not renewal.fits(Version("2.4.1"))
+        assert renewal.fits(Version("2.5.0"))
+        return wrapped(renewal, lambda self: self._bootstrap_store_info)(handler)
 
     def test_torch_forgets_the_first_one(self, current: Current) -> None:
         current(rank_order="torch")
         assert self.remembered(self.Handler()) is None
-
-    def test_releases_before_25_have_none(self, current: Current) -> None:
-        current(rank_order="torch")
-        handler = SimpleNamespace(_bootstrap_store_info="other", _store=None, settings=self.Handler.settings)
-        assert self.remembered(handler) == "other"
 
     @pytest.mark.parametrize("plan", [None, {"untouched": "--standalone", "rank_order": None}])
     def test_a_launch_that_is_left_alone(self, plan: dict[str, Any] | None, current: Current) -> None:

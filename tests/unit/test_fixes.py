@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Iterator
 import pytest
 
 import torchrun_jsc
-from torchrun_jsc import TorchrunJscError, _core, apply_fixes, cli, patches, patching, torch_version
-from torchrun_jsc.patches import PATCHES
+from torchrun_jsc import TorchrunJscError, _core, apply_fixes, cli, patcher, patching, torch_version
+from torchrun_jsc.patches.table import PATCHES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,13 +32,13 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in list(os.environ):
         if name.startswith(("SLURM", "PET_", "TORCH", "MASTER_")):
             monkeypatch.delenv(name)
-    patches.undo()
+    patcher.undo()
     yield
-    patches.undo()
+    patcher.undo()
 
 
 def is_applied() -> bool:
-    return any(row.applied for row in patches.report(torch_version.torch_version()))
+    return any(row.applied for row in patcher.report())
 
 
 class Installed:
@@ -47,7 +47,7 @@ class Installed:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.applied: list[str] = []
         self._monkeypatch = monkeypatch
-        monkeypatch.setattr(patches, "apply", lambda torch, **_: self.applied.append(str(torch)))
+        monkeypatch.setattr(patcher, "apply", lambda _table, torch, **_: self.applied.append(str(torch)))
 
     def __call__(self, version: Any) -> None:
         def answer(name: str) -> Any:
@@ -130,7 +130,7 @@ def test_twice_is_once(capfd: Any) -> None:
     assert once is not original
     assert apply_fixes(strict=False) is True
     assert run.config_from_args is once
-    patches.undo()
+    patcher.undo()
     assert run.config_from_args is original
     assert capfd.readouterr().err == ""
 
@@ -141,10 +141,10 @@ def test_the_names_of_0_0_19() -> None:
     assert patching.get_torch_ver() == torch_version.torch_version()
     patching.fix_torch_run()
     assert is_applied()
-    assert not patches.functions_publish()
+    assert not patcher.functions_publish()
     patching.fix_torch_run_old()
     torch = torch_version.torch_version()
-    applied = {row.patch for row in patches.report(torch, old_solution=True) if row.applied}
+    applied = {row.patch for row in patcher.report() if row.applied}
     assert applied == {patch for patch in PATCHES if patch.fits(torch)}
 
 

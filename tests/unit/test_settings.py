@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from torchrun_jsc import cli, patches, settings
+from torchrun_jsc import cli, patcher, settings
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.settings import TABLE, Settings
 
@@ -48,7 +48,7 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> Any:
     for setting in TABLE:
         monkeypatch.delenv(setting.variable, raising=False)
     yield
-    patches.undo()
+    patcher.undo()
 
 
 def variable(name: str) -> str:

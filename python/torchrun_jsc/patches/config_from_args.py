@@ -6,15 +6,14 @@ from typing import Any
 
 from torchrun_jsc.args import given_of
 from torchrun_jsc.launch import prepare
-from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.patch import Function, Patch
 
 
 def _wrap(original: Function) -> Function:
-    def config_from_args(args: Any) -> Any:
-        made = original(args)
-        config = made[0]
+    def config_from_args(args: Any, *more: Any, **options: Any) -> Any:
+        made = original(args, *more, **options)
         prepare(
-            config,
+            made[0],
             given_of(args),
             standalone=bool(args.standalone),
             node_rank=args.node_rank,

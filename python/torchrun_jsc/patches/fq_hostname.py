@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchrun_jsc.launch import own_address
-from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.current import own_address
+from torchrun_jsc.patch import Function, Patch
 
 TARGET = "torch.distributed.elastic.agent.server.api:_get_fq_hostname"
 
 
 def _wrap(original: Function) -> Function:
-    def _get_fq_hostname() -> Any:
-        return own_address() or original()
+    def _get_fq_hostname(*args: Any, **kwargs: Any) -> Any:
+        return own_address() or original(*args, **kwargs)
 
     return _get_fq_hostname
 
 
 def _patch(torch: str, effect: str, *, old_solution: bool = False) -> Patch:
     return Patch(
-        name=f"host name ({torch})",
+        name="host name",
         target=TARGET,
         torch=torch,
         expects=(),

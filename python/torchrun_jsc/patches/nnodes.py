@@ -7,18 +7,19 @@ from typing import Any
 
 from torchrun_jsc import _core
 from torchrun_jsc.errors import SettingError
-from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.patch import Function, Patch
 
 
 def _wrap(original: Function) -> Function:
-    def parse_min_max_nnodes(nnodes: Any) -> Any:
+    def parse_min_max_nnodes(nnodes: Any, *args: Any, **kwargs: Any) -> Any:
         least_and_most = [number.strip().lower() for number in str(nnodes).split(":")]
         if "auto" not in least_and_most:
-            return original(nnodes)
+            return original(nnodes, *args, **kwargs)
         nodes = _core.nodes_of_step(os.environ)
         if nodes is None:
             raise SettingError("--nnodes=auto: not in a Slurm step; start it with srun, or give a number")
-        return original(":".join(str(len(nodes)) if number == "auto" else number for number in least_and_most))
+        numbers = (str(len(nodes)) if number == "auto" else number for number in least_and_most)
+        return original(":".join(numbers), *args, **kwargs)
 
     return parse_min_max_nnodes
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from torchrun_jsc.launch import own_address
-from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.current import own_address
+from torchrun_jsc.patch import Function, Patch
 
 TARGET = "torch.distributed.elastic.rendezvous.dynamic_rendezvous:_NodeDescGenerator.generate"
 
 
 def _wrap_without_address(original: Function) -> Function:
-    def generate(self: Any) -> Any:
-        description = original(self)
+    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        description = original(self, *args, **kwargs)
         address = own_address()
         return description if address is None else dataclasses.replace(description, fqdn=address)
 
@@ -25,23 +25,24 @@ def _wrap_without_address(original: Function) -> Function:
 
 
 def _wrap_with_address(original: Function) -> Function:
-    def generate(self: Any, local_addr: Any = None) -> Any:
-        return original(self, local_addr or own_address())
+    def generate(self: Any, local_addr: Any = None, *args: Any, **kwargs: Any) -> Any:
+        return original(self, local_addr or own_address(), *args, **kwargs)
 
     return generate
 
 
 PATCHES = (
     Patch(
-        name="node metadata (>=1.9,<2.0)",
+        name="node metadata",
         target=TARGET,
         torch=">=1.9,<2.0",
         expects=("self",),
         wrap=_wrap_without_address,
         effect="ranks follow the nodes' own host names",
+        uses=("_NodeDesc.fqdn",),
     ),
     Patch(
-        name="node metadata (>=2.0)",
+        name="node metadata",
         target=TARGET,
         torch=">=2.0",
         expects=("self", "local_addr"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from torchrun_jsc.args import note_given
-from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.patch import Function, Patch
 
 
 def _wrap(original: Function) -> Function:
-    def parse_args(args: Any) -> Any:
-        namespace = original(args)
+    def parse_args(args: Any, *more: Any, **options: Any) -> Any:
+        namespace = original(args, *more, **options)
         note_given(namespace, args)
         return namespace
 

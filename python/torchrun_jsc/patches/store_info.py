@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchrun_jsc.launch import own_address
-from torchrun_jsc.patches.patch import Function, Patch
+from torchrun_jsc.current import own_address
+from torchrun_jsc.patch import Function, Patch
 
 TARGET = "torch.distributed.elastic.rendezvous.api:RendezvousStoreInfo.build"
 
@@ -28,9 +28,9 @@ class _Publishing:
 
 
 def _wrap_without_address(original: Function) -> Function:
-    def build(rank: Any, store: Any) -> Any:
+    def build(rank: Any, store: Any, *args: Any, **kwargs: Any) -> Any:
         address = own_address()
-        return original(rank, store if address is None else _Publishing(store, address))
+        return original(rank, store if address is None else _Publishing(store, address), *args, **kwargs)
 
     return build
 
@@ -45,7 +45,7 @@ def _wrap_with_address(original: Function) -> Function:
 PATCHES = (
     # The one release where --local_addr does not reach it.
     Patch(
-        name="rendezvous metadata (>=2.4,<2.5)",
+        name="rendezvous metadata",
         target=TARGET,
         torch=">=2.4,<2.5",
         expects=("rank", "store"),
@@ -53,19 +53,10 @@ PATCHES = (
         effect="MASTER_ADDR is rank 0's own host name, which other nodes may not reach",
     ),
     Patch(
-        name="rendezvous metadata (>=2.5,<2.6)",
+        name="rendezvous metadata",
         target=TARGET,
-        torch=">=2.5,<2.6",
+        torch=">=2.5",
         expects=("rank", "store", "local_addr"),
-        wrap=_wrap_with_address,
-        effect="--local_addr is used instead",
-        old_solution=True,
-    ),
-    Patch(
-        name="rendezvous metadata (>=2.6)",
-        target=TARGET,
-        torch=">=2.6",
-        expects=("rank", "store", "local_addr", "server_port"),
         wrap=_wrap_with_address,
         effect="--local_addr is used instead",
         old_solution=True,

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator
 
 from torchrun_jsc.messages import is_first_of_node
-from torchrun_jsc.preflight.watch import store_is_reached, watching
-from torchrun_jsc.settings import PREFLIGHT
+from torchrun_jsc.preflight.watch import watching
 
 if TYPE_CHECKING:
-    from torchrun_jsc._core import Plan
+    from torchrun_jsc.current import Launch
 
-__all__ = ["before_workers", "during_launch", "store_is_reached"]
+__all__ = ["before_workers", "during_launch"]
 
 
 @contextmanager
-def during_launch(plan: Plan) -> Iterator[None]:
+def during_launch(launch: Launch) -> Iterator[None]:
     """Watch over a launch, unless ``TORCHRUN_JSC_PREFLIGHT`` is ``off``."""
-    if PREFLIGHT.read(os.environ) == "off":
+    if launch.settings.preflight == "off":
         yield
         return
-    with watching(plan):
+    with watching(launch):
         yield
 
 
-def before_workers(plan: Plan, store: Any, run_id: str) -> None:
+def before_workers(launch: Launch, store: Any, run_id: str) -> None:
     """With ``TORCHRUN_JSC_PREFLIGHT=strict``, let every node connect to every other one.
 
     :raises TorchrunJscError: where that fails.
     """
-    if PREFLIGHT.read(os.environ) == "strict" and is_first_of_node():
+    if launch.settings.preflight == "strict" and is_first_of_node():
         from torchrun_jsc.preflight.strict import check
 
-        check(plan, store, run_id)
+        check(launch, store, run_id)

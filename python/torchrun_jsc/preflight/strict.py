@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, NamedTuple
 from torchrun_jsc import _core
 from torchrun_jsc.errors import TorchrunJscError
 from torchrun_jsc.messages import show
-from torchrun_jsc.settings import PREFLIGHT_TIMEOUT
 
 if TYPE_CHECKING:
     from torchrun_jsc._core import Plan
+    from torchrun_jsc.current import Launch
 
 #: Seconds that one attempt to connect may take.
 ATTEMPT = 5.0
@@ -73,28 +73,29 @@ class Board:
         return {node: self._store.get(f"{self._prefix}{topic}.{node}").decode() for node in there}
 
 
-def check(plan: Plan, store: Any, run_id: str) -> None:
+def check(launch: Launch, store: Any, run_id: str) -> None:
     """Connect to all other nodes of the step, and be connected to.
 
     :raises TorchrunJscError: where some nodes cannot reach others, or never came.
     """
+    plan, patience = launch.plan, launch.settings.preflight_timeout
     place, nodes, address = plan.node_rank, plan.nnodes, plan.local_address
     if place is None or nodes is None or address is None:
         raise TorchrunJscError("TORCHRUN_JSC_PREFLIGHT=strict: the nodes of the step are not known here")
     board = Board(store, run_id)
     with closing(Listener(plan)) as listener:
         board.tell("card", place, json.dumps(Card(address, listener.addresses, listener.token)))
-        _until(lambda: board.count("card") >= nodes)
+        _until(lambda: board.count("card") >= nodes, patience)
         cards = {node: Card(*json.loads(text)) for node, text in board.heard("card", nodes).items()}
         listener.answer({source for card in cards.values() for source in card.sources})
         others = {node: card for node, card in cards.items() if node != place}
         board.tell("failed", place, json.dumps(_connect_all(others, plan.preflight_port)))
         if place == min(cards):
-            _until(lambda: board.count("failed") >= len(cards))
+            _until(lambda: board.count("failed") >= len(cards), patience)
             lines = _report(plan, nodes, cards, board.heard("failed", nodes))
             show("\n".join(lines or [f"preflight: all {nodes} nodes reach one another"]))
             board.tell("verdict", _BAD if lines else _GOOD, "")
-        _until(lambda: board.count("verdict") > 0)
+        _until(lambda: board.count("verdict") > 0, patience)
         if not board.heard("verdict", _BAD + 1).keys() == {_GOOD}:
             raise TorchrunJscError(f"preflight: not all nodes reach one another; node {_name(plan, 0)} says which")
 
@@ -144,9 +145,9 @@ def _name(plan: Plan, node: int) -> str:
     return plan.nodes[node] if plan.nodes is not None else str(node)
 
 
-def _until(done: Callable[[], bool]) -> None:
-    """Wait for all nodes to come, or to report, for a limited time."""
-    end = time.monotonic() + PREFLIGHT_TIMEOUT.read(os.environ)
+def _until(done: Callable[[], bool], seconds: float) -> None:
+    """Wait for all nodes to come, or to report, for so long at most."""
+    end = time.monotonic() + seconds
     while not done() and time.monotonic() < end:
         time.sleep(POLL)
 
@@ -173,7 +174,7 @@ class Listener:
             try:
                 made = socket.create_server((address, port), family=family, backlog=socket.SOMAXCONN)
             except OSError as error:
-                # An address that another machine has too is the interface's, but cannot be used.
+                # The interface lists an address that it may not use while another machine answers to it.
                 if error.errno == EADDRNOTAVAIL:
                     continue
                 self.close()

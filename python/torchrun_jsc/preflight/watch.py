@@ -9,7 +9,6 @@ import os
 import socket
 import threading
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Iterator
 
 from torchrun_jsc import _core
@@ -18,26 +17,18 @@ from torchrun_jsc.preflight.port import owner_of, wildcard_socket
 
 if TYPE_CHECKING:
     from torchrun_jsc._core import Plan
+    from torchrun_jsc.current import Launch
 
 #: Seconds until the first line, and between lines.
 FIRST, AGAIN = 15.0, 60.0
 #: Seconds that one attempt to connect may take.
 ATTEMPT = 5.0
 
-#: Set when torch has reached the store.
-_REACHED: ContextVar[threading.Event | None] = ContextVar("torchrun_jsc_reached", default=None)
-
-
-def store_is_reached() -> None:
-    """Note that the launch in this thread has reached its store."""
-    reached = _REACHED.get()
-    if reached is not None:
-        reached.set()
-
 
 @contextmanager
-def watching(plan: Plan) -> Iterator[None]:
+def watching(launch: Launch) -> Iterator[None]:
     """Watch over a launch until it has reached its store."""
+    plan = launch.plan
     if plan.untouched is not None or plan.port is None or not is_first_of_node():
         yield
         return
@@ -45,14 +36,11 @@ def watching(plan: Plan) -> Iterator[None]:
         _check_port(plan)
         yield
         return
-    reached = threading.Event()
-    token = _REACHED.set(reached)
-    threading.Thread(target=_watch, args=(plan, reached), name="torchrun_jsc watch", daemon=True).start()
+    threading.Thread(target=_watch, args=(plan, launch.reached), name="torchrun_jsc watch", daemon=True).start()
     try:
         yield
     finally:
-        reached.set()
-        _REACHED.reset(token)
+        launch.reached.set()
 
 
 def _check_port(plan: Plan) -> None:

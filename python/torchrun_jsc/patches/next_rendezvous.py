@@ -1,0 +1,131 @@
+"""What an agent does before each round of the rendezvous: one patch for each job, in which it may fail by itself.
+
+https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from torchrun_jsc import preflight
+from torchrun_jsc.current import LAUNCH, Launch
+from torchrun_jsc.patch import Function, Patch
+from torchrun_jsc.places import Places
+from torchrun_jsc.read_timeout import hold_read_timeout
+
+
+def _reach_store(launch: Launch, _handler: Any) -> None:
+    """The handler has its store before its first round."""
+    launch.reached.set()
+
+
+def _renew_store(_launch: Launch, handler: Any) -> None:
+    """Make torch set up the workers' store anew in each round. It remembers the first round's.
+
+    A node that joins may become rank 0, and in a store that is used again a worker may find what its predecessor left:
+    https://github.com/pytorch/pytorch/issues/135712
+    https://github.com/pytorch/pytorch/blob/v2.12.0/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py
+    """
+    handler._bootstrap_store_info = None
+
+
+def _hold_read_timeout(_launch: Launch, handler: Any) -> None:
+    hold_read_timeout(handler._store)
+
+
+def _check_nodes(launch: Launch, handler: Any) -> None:
+    if not launch.preflight_is_over:
+        launch.preflight_is_over = True
+        preflight.before_workers(launch, handler._store, handler.get_run_id())
+
+
+def _wrap_with(job: Callable[[Launch, Any], None]) -> Callable[[Function], Function]:
+    """Do ``job`` before each round of a launch with a plan."""
+
+    def wrap(original: Function) -> Function:
+        def next_rendezvous(self: Any, *args: Any, **kwargs: Any) -> Any:
+            launch = LAUNCH.get()
+            if launch is not None and launch.plan.untouched is None:
+                job(launch, self)
+            return original(self, *args, **kwargs)
+
+        return next_rendezvous
+
+    return wrap
+
+
+def _wrap_with_places(original: Function) -> Function:
+    """Note this node's place, and keep the notes at hand while torch makes the round; see :mod:`.mark_complete`."""
+
+    def next_rendezvous(self: Any, *args: Any, **kwargs: Any) -> Any:
+        launch = LAUNCH.get()
+        plan = None if launch is None else launch.plan
+        if launch is None or plan is None or plan.node_rank is None or not plan.notes_place:
+            return original(self, *args, **kwargs)
+        launch.places = Places(self._store, self.get_run_id())
+        launch.places.note(self._this_node, plan.node_rank, plan.local_id)
+        if plan.rank_order == "slurm":
+            launch.places.ask()
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            launch.places = None
+
+    return next_rendezvous
+
+
+_TARGET = "torch.distributed.elastic.rendezvous.dynamic_rendezvous:DynamicRendezvousHandler.next_rendezvous"
+
+#: The last one runs first.
+PATCHES = (
+    Patch(
+        name="places of nodes",
+        target=_TARGET,
+        torch=">=1.9",
+        expects=("self",),
+        wrap=_wrap_with_places,
+        effect="ranks follow the address strings and not the nodes of the step",
+        uses=(
+            "DynamicRendezvousHandler._store",
+            "DynamicRendezvousHandler._this_node",
+            "DynamicRendezvousHandler.get_run_id",
+            "_NodeDesc.__dataclass_fields__",
+        ),
+    ),
+    Patch(
+        name="strict preflight",
+        target=_TARGET,
+        torch=">=1.9",
+        expects=("self",),
+        wrap=_wrap_with(_check_nodes),
+        effect="TORCHRUN_JSC_PREFLIGHT=strict checks nothing",
+        uses=("DynamicRendezvousHandler._store", "DynamicRendezvousHandler.get_run_id"),
+    ),
+    Patch(
+        name="read timeout",
+        target=_TARGET,
+        torch=">=1.9",
+        expects=("self",),
+        wrap=_wrap_with(_hold_read_timeout),
+        effect="a launcher waits a quarter of an hour for a store whose host has vanished",
+        uses=("DynamicRendezvousHandler._store",),
+    ),
+    Patch(
+        name="store renewal",
+        target=_TARGET,
+        # Before, torch set it up anew by itself.
+        torch=">=2.5",
+        expects=("self",),
+        wrap=_wrap_with(_renew_store),
+        effect="after a restart, workers may find in their store what their predecessors left",
+        uses=("DynamicRendezvousHandler._bootstrap_store_info",),
+    ),
+    Patch(
+        name="store reached",
+        target=_TARGET,
+        torch=">=1.9",
+        expects=("self",),
+        wrap=_wrap_with(_reach_store),
+        effect="a node goes on trying to reach the endpoint after torch has reached it",
+    ),
+)
