@@ -7,26 +7,13 @@ import sys
 from typing import Callable
 
 from bench.row import ROOT, Row, fastest
+from surroundings import step
 from torchrun_jsc import expand_hostlist, resolve_endpoint
 
 #: Not in .venv: only the benchmark needs them.
 PACKAGES = ROOT / ".build" / "bench"
 
-LONG_STEP = {
-    "SLURM_CLUSTER_NAME": "lab",
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_JOB_NODELIST": "n[1-10000]",
-    "SLURM_STEP_NODELIST": "n[1-10000]",
-    "SLURM_STEP_NUM_NODES": "10000",
-    "SLURM_STEP_NUM_TASKS": "40000",
-    "SLURM_STEP_TASKS_PER_NODE": "4(x10000)",
-    "SLURM_NODEID": "4711",
-    "SLURM_PROCID": "18845",
-    "SLURM_LOCALID": "1",
-    "SLURM_NTASKS": "40000",
-    "SLURMD_NODENAME": "n4712",
-}
+LONG_STEP = step("n[1-10000]", nodes=10_000, node=4711, name="n4712", per_node=4, local=1)
 CALLS = 200
 HOSTS = "n[00000-65535]"
 

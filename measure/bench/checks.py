@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from bench.row import Row, fastest
+from surroundings import step
 from torchrun_jsc import _core
 from torchrun_jsc.current import Launch
 from torchrun_jsc.preflight import during_launch
 from torchrun_jsc.settings import Settings
 
-STEP = {
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "n[1-2]",
-    "SLURM_STEP_TASKS_PER_NODE": "1(x2)",
-    "SLURM_NTASKS": "2",
-    "SLURM_LOCALID": "0",
-}
 OPTIONS = {
     "standalone": False,
     "backend": "c10d",
@@ -38,7 +31,7 @@ def rows() -> list[Row]:
 
 def cost_of(*, is_host: bool) -> Row:
     node = 0 if is_host else 1
-    environ = {**STEP, "SLURM_NODEID": str(node), "SLURM_PROCID": str(node), "SLURMD_NODENAME": f"n{node + 1}"}
+    environ = step("n[1-2]", nodes=2, node=node, name=f"n{node + 1}")
     settings = Settings(environ)
     plan = _core.plan(settings.for_plan(), {**OPTIONS, "is_host": is_host}, environ, settings.resolve_timeout)
     assert (plan.is_host, plan.untouched) == (is_host, None)

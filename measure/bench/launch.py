@@ -9,10 +9,12 @@ import sys
 from typing import NamedTuple, Sequence
 
 from bench.filecalls import NO_STRACE, file_calls_of
-from bench.row import CLEAN, Row
+from bench.row import Row
 from slurm.jobs import command
 from slurm.lab import BUILD, REPORT, TORCHRUN, TORCHRUN_JSC, WORKER, CannotRun, Cluster
+from surroundings import clean_environment
 
+CLEAN = clean_environment()
 PLAIN, OURS = "torch.distributed.run", "torchrun_jsc"
 #: Pairs of runs, one after the other; the first pair, which fills the caches, is not counted.
 PAIRS = 10

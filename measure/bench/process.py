@@ -6,21 +6,12 @@ import subprocess
 import sys
 
 from bench.filecalls import NO_STRACE, file_calls_of
-from bench.row import CLEAN, Row, fastest
+from bench.row import Row, fastest
+from surroundings import clean_environment, step
 
 #: A step of two nodes and a name that every machine resolves. Not the first task of its node, which would be warned
 #: that other nodes cannot reach this name.
-STEP = {
-    **CLEAN,
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "n[1-2]",
-    "SLURM_NODEID": "0",
-    "SLURM_PROCID": "1",
-    "SLURM_LOCALID": "1",
-    "SLURM_NTASKS": "4",
-    "SLURMD_NODENAME": "n1",
-}
+STEP = {**clean_environment(), **step("n[1-2]", nodes=2, node=0, name="n1", per_node=2, local=1)}
 NOTHING = [sys.executable, "-c", "pass"]
 CALL = [sys.executable, "-c", "from torchrun_jsc import resolve_endpoint; resolve_endpoint('localhost')"]
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Callable, Iterable, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-
-_FOREIGN = ("SLURM", "TORCHRUN_JSC", "PET_", "MASTER_")
-#: This process's environment, without what a job or a user may have set.
-CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
 
 
 class Row(NamedTuple):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import measured
 from matrix.modes import torchs_own_fault
 from slurm.lab import HERE, Cluster
+from surroundings import clean_environment
 
 if TYPE_CHECKING:
     from matrix.environment import Installed
@@ -105,10 +106,9 @@ def _plain_torchrun_works(bin_directory: Path, worker: list[str], marker: Path) 
     ]
     # `timeout` ends it as a user would, so that it ends its workers.
     torchrun = ["timeout", str(TIMEOUT), str(bin_directory / "python"), "-m", "torch.distributed.run"]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "PET_", "TORCH"))}
     job = subprocess.run(
         [*torchrun, *options, "--max_restarts=1", *worker],
-        env={**clean, "OMP_NUM_THREADS": "1"},
+        env={**clean_environment(), "OMP_NUM_THREADS": "1"},
         cwd=HERE,
         capture_output=True,
         check=False,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import measured
+from surroundings import step
 
 if TYPE_CHECKING:
     from slurm.lab import Lab
@@ -82,23 +83,11 @@ def hostlist(size: int, *, gaps: bool) -> tuple[str, str]:
 def measure(size: int, *, gaps: bool) -> Cost:
     """Make the plan of a launch to which nothing is given, on the last node of the step."""
     nodes, last = hostlist(size, gaps=gaps)
-    step = {
-        "SLURM_CLUSTER_NAME": "lab",
-        "SLURM_JOB_ID": "4711",
-        "SLURM_STEP_ID": "0",
-        "SLURM_STEP_NODELIST": nodes,
-        "SLURM_STEP_NUM_NODES": str(size),
-        "SLURM_STEP_NUM_TASKS": str(size),
-        "SLURM_STEP_TASKS_PER_NODE": f"1(x{size})",
-        "SLURM_NODEID": str(size - 1),
-        "SLURM_PROCID": str(size - 1),
-        "SLURM_LOCALID": "0",
-        "SLURM_NTASKS": str(size),
-        "SLURMD_NODENAME": last,
-    }
+    variables = step(nodes, nodes=size, node=size - 1, name=last)
     with tempfile.NamedTemporaryFile("w", suffix=".hosts") as hosts:
         hosts.write(f"10.20.0.1 {last}i {last}\n" + ("10.20.0.2 n00001i n00001\n" if size > 1 else ""))
         hosts.flush()
         command = ["unshare", "--net", "--mount", "bash", "-ec", NETWORK, "-", hosts.name, sys.executable, PLAN]
-        done = subprocess.run(command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **step}, stdout=-1, check=True)
+        env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables}
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
     return Cost(**json.loads(done.stdout))

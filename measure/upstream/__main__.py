@@ -20,7 +20,8 @@ import reliability
 from matrix.environment import Unavailable as NoPython
 from matrix.environment import environment, uv
 from matrix.versions import TORCHES
-from slurm.lab import BIN, FOREIGN
+from slurm.lab import BIN
+from surroundings import clean_environment
 from upstream.source import PLACE, Unavailable, tests_of
 
 LAUNCHERS = ("torchrun", "torchrun_jsc")
@@ -80,9 +81,8 @@ def results(directory: Path, launcher: str, place: Path) -> dict[str, str]:
     settings.write_text("[pytest]\n")
     files = sorted(str(path) for path in directory.glob("*.py") if "test" in path.stem)
     options = ["-p", "upstream.plugin", "--noconftest", "-p", "no:cacheprovider", "-c", str(settings)]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     env = {
-        **clean,
+        **clean_environment(),
         "UPSTREAM_LAUNCHER": launcher,
         "PATH": f"{place}:{os.environ['PATH']}",
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),

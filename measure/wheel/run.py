@@ -5,20 +5,14 @@ import platform
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import torchrun_jsc
 
-STEP = {
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "a[01-02]",
-    "SLURM_NODEID": "1",
-    "SLURM_PROCID": "5",
-    "SLURM_LOCALID": "1",
-    "SLURM_NTASKS": "8",
-    "SLURM_STEP_TASKS_PER_NODE": "4(x2)",
-    "SLURMD_NODENAME": "a02",
-}
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+from surroundings import step
+
+STEP = step("a[01-02]", nodes=2, node=1, name="a02", per_node=4, local=1)
 
 
 def run(*module_and_arguments):

@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
-from hostile.inputs import STEP
-from torchrun_jsc import HostlistError, cli, expand_hostlist, explain, fold_hostlist, patcher
+from surroundings import STEP, clean_environment
+from torchrun_jsc import HostlistError, cli, expand_hostlist, explain, fold_hostlist
 from torchrun_jsc.messages import is_first_of_node, plain
 
 
 def run(module, *args, **environ):
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
     command = [sys.executable, "-m", f"torchrun_jsc{module}", *args]
-    return subprocess.run(command, env={**kept, **environ}, capture_output=True, check=False)
+    return subprocess.run(command, env={**clean_environment(), **environ}, capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("name", ["SLURM_STEP_NODELIST", "SLURM_NODEID", "MASTER_ADDR", "TORCHRUN_JSC_PORT"])
@@ -71,12 +70,8 @@ class Ended(NamedTuple):
 
 
 @pytest.fixture
-def ended(monkeypatch, capfd):
+def ended(capfd):
     """Run the main of a module here, since starting it takes seconds for torch."""
-    for name in list(os.environ):
-        if name.startswith(("SLURM", "PET_", "TORCHRUN_JSC", "MASTER_")):
-            monkeypatch.delenv(name)
-
     def run_main(main, *arguments):
         try:
             main(list(arguments))
@@ -85,8 +80,7 @@ def ended(monkeypatch, capfd):
             code = stop.code
         return Ended(code, *capfd.readouterr())
 
-    yield run_main
-    patcher.undo()
+    return run_main
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bad input: one or two lines that name it, exit status 2, and no worker."""
+"""What is refused on a cluster: one or two lines that name it, exit status 2, and no worker."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_values(cluster: Cluster) -> None:
         [
             (Case(LAUNCH, {"SLURM_STEP_NODELIST": "jwb[0001-"}), ["SLURM_STEP_NODELIST", "jwb[0001-"]),
             (Case(LAUNCH, {"SLURM_NODEID": "first"}), ["SLURM_NODEID", "first"]),
-            # Row 20.
+            # No such name, no name at all, no port.
             (Case(at("ghost:29500")), ["--rdzv_endpoint", "ghost"]),
             (Case(at("jwb 0001i:29500")), ["--rdzv_endpoint", "jwb 0001i:29500"]),
             (Case(at("jwb0001i:99999")), ["--rdzv_endpoint", "jwb0001i:99999"]),
-            # Row 21.
+            # Loopback of several nodes.
             (Case(at("localhost:29500")), ["--rdzv_endpoint", "localhost:29500", "loopback cannot be reached"]),
             (Case(at("127.0.0.1:29500")), ["--rdzv_endpoint", "127.0.0.1:29500", "loopback cannot be reached"]),
-            # Row 9.
+            # Settings that mean nothing.
             (Case(LAUNCH, {"TORCHRUN_JSC_HOST_NODE_RANK": "one"}), ["TORCHRUN_JSC_HOST_NODE_RANK", "one"]),
             (Case(LAUNCH, {"TORCHRUN_JSC_PREFER_ARG_PATCHING": "maybe"}), ["PREFER_ARG_PATCHING", "maybe"]),
         ],

@@ -41,12 +41,12 @@ WITHOUT = pytest.mark.cluster(SUFFIX="", OPEN_ETH="1")
 
 
 @WITHOUT
-def test_row34_a_cluster_without_the_names(cluster: Cluster) -> None:
+def test_a_cluster_without_the_names(cluster: Cluster) -> None:
     check(cluster.srun(launch(WORKER), timeout=90), "jwb0001", "eth0")
 
 
 @WITHOUT
-def test_row34_templates_that_do_not_resolve_are_skipped(cluster: Cluster) -> None:
+def test_templates_that_do_not_resolve_are_skipped(cluster: Cluster) -> None:
     settings = {
         ("SYSTEMNAME", "juwels"): "jwb0001",
         ("TORCHRUN_JSC_HOST_TEMPLATE", "{node}i,{node}"): "jwb0001",
@@ -73,32 +73,32 @@ def test_ipv6_by_template(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(IPV6="1")
-def test_row36_ipv6_by_address(cluster: Cluster) -> None:
+def test_ipv6_by_address(cluster: Cluster) -> None:
     run = cluster.srun(command("[fd00:20::2]:29500", worker=WORKER), timeout=90)
     # The store is on the second node, rank 0 on the first.
     assert succeeded(cluster, run).master == "fd00:20::1"
 
 
 @pytest.mark.cluster(DOCKER0="1")
-def test_row92_a_bridge_with_one_address_on_all_nodes(cluster: Cluster) -> None:
+def test_a_bridge_with_one_address_on_all_nodes(cluster: Cluster) -> None:
     check(cluster.srun(launch(WORKER), timeout=90), "jwb0001i", "ib0")
     check(cluster.srun(command("10.20.0.2:29500")), "10.20.0.1", "ib0")
     assert resolved(cluster)["interface"] == "ib0"
 
 
 @pytest.mark.cluster(DOCKER0="1")
-def test_row92_the_bridge_is_not_offered(cluster: Cluster) -> None:
+def test_the_bridge_is_not_offered(cluster: Cluster) -> None:
     named = ['TORCHRUN_JSC_INTERFACE="docker0": no usable interface of jwb000', "matches; there are eth0, ib0"]
     refused(cluster, [(Case(launch()[1:], {"TORCHRUN_JSC_INTERFACE": "docker0"}), named)])
 
 
 @pytest.mark.cluster(LOOPBACK_NAME="1")
-def test_row42_own_name_on_loopback(cluster: Cluster) -> None:
+def test_own_name_on_loopback(cluster: Cluster) -> None:
     check(cluster.srun(launch(WORKER), timeout=90), "jwb0001i", "ib0")
 
 
 @pytest.mark.cluster(LOOPBACK_NAME="1", SUFFIX="", OPEN_ETH="1")
-def test_row42_the_only_name_is_on_loopback_at_home(cluster: Cluster) -> None:
+def test_the_only_name_is_on_loopback_at_home(cluster: Cluster) -> None:
     """Every node's own name is 127.0.1.1 to itself and a real address to the others."""
     check(cluster.srun(launch(WORKER), timeout=90), "jwb0001", "eth0")
     found = resolved(cluster)
@@ -109,7 +109,7 @@ def test_row42_the_only_name_is_on_loopback_at_home(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(IB_DOWN="jwb0001 jwb0002 jwb0003 jwb0004", OPEN_ETH="1")
-def test_row96_an_interface_that_is_down_everywhere(cluster: Cluster) -> None:
+def test_an_interface_that_is_down_everywhere(cluster: Cluster) -> None:
     """The names on the fast network still resolve."""
     run = cluster.srun(launch(WORKER), env={"TORCHRUN_JSC_EXPLAIN": "1"}, timeout=90)
     check(run, "jwb0001", "eth0")
@@ -118,7 +118,7 @@ def test_row96_an_interface_that_is_down_everywhere(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(NODES="b.cl a.cl", DOMAIN="")
-def test_row33_names_with_dots(cluster: Cluster) -> None:
+def test_names_with_dots(cluster: Cluster) -> None:
     """Slurm's list is a.cl,b.cl; the suffix goes before the domain."""
     run = cluster.srun(launch(WORKER), timeout=90)
     job = succeeded(cluster, run)
@@ -127,7 +127,7 @@ def test_row33_names_with_dots(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(NODES="b.cl a.cl", DOMAIN="")
-def test_row33_host_names_without_the_domain(cluster: Cluster) -> None:
+def test_host_names_without_the_domain(cluster: Cluster) -> None:
     short = ["unshare", "--uts", "sh", "-c", 'hostname "${SLURMD_NODENAME%%.*}"; unset SLURMD_NODENAME; exec "$@"', "-"]
     run = cluster.srun([*short, *launch()])
     job = succeeded(cluster, run)
@@ -135,7 +135,7 @@ def test_row33_host_names_without_the_domain(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(SECOND_IP="1")
-def test_row98_a_second_address(cluster: Cluster) -> None:
+def test_a_second_address(cluster: Cluster) -> None:
     check(cluster.srun(launch()), "jwb0001i", "ib0")
     found = resolved(cluster, {"MASTER_ADDR": "10.20.0.101"})
     assert (found["address"], found["interface"], found["MASTER_ADDR"]) == ("10.20.0.101", "ib0", "10.20.0.101")
@@ -153,7 +153,7 @@ def test_names_that_only_their_own_node_knows(cluster: Cluster) -> None:
     )
 
 
-def test_row31_a_name_in_another_network_comes_later(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_name_in_another_network_comes_later(cluster: Cluster, tmp_path: Path) -> None:
     """The node's plain name resolves, to a network without a route."""
     hosts = tmp_path / "hosts"
     hosts.write_text(
