@@ -29,7 +29,7 @@ check: build ## formatters, linters, types, spelling, workflows and what the cra
 	cargo fmt --manifest-path rust/fuzz/Cargo.toml --check
 	cargo clippy --quiet --locked --all-targets -- -D warnings
 	cargo clippy --quiet --locked --features python -- -D warnings
-	.venv/bin/ruff check python tests examples packaging
+	.venv/bin/ruff check python tests measure examples packaging
 	.venv/bin/ruff format --check python packaging
 	.venv/bin/mypy
 	.venv/bin/stubtest --concise --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt torchrun_jsc
@@ -55,26 +55,26 @@ docs: build ## write those parts of the documents that are made
 
 bench: build ## what the package costs in time, memory and file-system calls, with the limits; writes docs/performance.md
 	@scripts/setup strace
-	@.venv/bin/python tests/bench/run.py
+	@.venv/bin/python measure bench
 
 matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); writes docs/compatibility.md
 	@command -v slurmctld >/dev/null || TORCH= scripts/setup
-	@$(PYTHON) tests/matrix $(TORCH)
+	@$(PYTHON) measure matrix $(TORCH)
 
 fuzz: build ## each fuzz target for FUZZ_SECONDS (600), hypothesis with many examples, names after 8 s; writes docs/reliability.md
-	@.venv/bin/python tests/fuzz
-	@.venv/bin/python tests/names
-	@HYPOTHESIS_PROFILE=long LONG=1 .venv/bin/python -m pytest -rs tests/hostile tests/slurm/test_slow_names.py
+	@.venv/bin/python measure fuzz
+	@.venv/bin/python measure resolvers
+	@HYPOTHESIS_PROFILE=long LONG=1 .venv/bin/python -m pytest -rs tests/hostile tests/slurm/test_slow_resolvers.py
 
 faults: build ## processes, networks and nodes that break, with torchrun and torchrun_jsc; writes docs/reliability.md
-	@.venv/bin/python tests/faults
+	@.venv/bin/python measure faults
 
 scale: build ## sixteen nodes, steps of 65,536 nodes, 4,096 nodes that wait; writes docs/reliability.md
-	@.venv/bin/python tests/scale
+	@.venv/bin/python measure scale
 
 upstream: build ## PyTorch's own tests of torchrun, with torchrun_jsc in its place; writes docs/reliability.md
 	@scripts/setup etcd:etcd-server
-	@.venv/bin/python tests/upstream
+	@.venv/bin/python measure upstream
 
 build: .venv/installed ## the package, built and installed into .venv
 

@@ -1,21 +1,20 @@
-"""The `cluster` fixture: a real Slurm cluster on this machine (tests/slurm); and which tests may run side by side."""
+"""What all tests share: clean surroundings, a real Slurm cluster, and which of them run side by side."""
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Iterator
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # whatever pytest's import mode
-
 from slurm.lab import CannotRun, Cluster, Lab
+from surroundings import foreign
+from torchrun_jsc import patcher
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cluster(**switches): settings of tests/slurm/cluster, as in OPEN_ETH='1'")
+    config.addinivalue_line("markers", "launches: starts a job on this machine, which takes seconds")
     # pytest-xdist's own, also where that is not installed.
     config.addinivalue_line("markers", "xdist_group(name): tests that one process runs")
 
@@ -29,6 +28,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         apart = {"lab", "installed"}.intersection(getattr(item, "fixturenames", ()))
         item.add_marker(pytest.mark.xdist_group(item.path.name if apart else "here"))
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing foreign is set and nothing of torch patched, before and after each test."""
+    for name in foreign():
+        monkeypatch.delenv(name)
+    patcher.undo()
+    yield
+    patcher.undo()
 
 
 @pytest.fixture(scope="session")

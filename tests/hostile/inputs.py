@@ -7,6 +7,7 @@ import unicodedata
 
 from hypothesis import strategies as st
 
+from surroundings import STEP
 from torchrun_jsc.settings import TABLE
 
 #: What an environment holds as text: any bytes but zero.
@@ -57,18 +58,6 @@ VARIABLES = (
     *LAUNCHED,
     *(f"PET_{name.upper()}" for name in OPTIONS),
 )
-
-STEP = {
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "a[01-02]",
-    "SLURM_NODEID": "1",
-    "SLURM_PROCID": "1",
-    "SLURM_LOCALID": "0",
-    "SLURM_NTASKS": "2",
-    "SLURM_STEP_TASKS_PER_NODE": "1(x2)",
-    "SLURMD_NODENAME": "a02",
-}
 
 #: A real step or nothing, with some variables changed. Look-ups are few and end soon, since no name is this machine's.
 ENVIRONMENTS = st.builds(

@@ -18,7 +18,8 @@ from hypothesis import event, example, given
 from torch.distributed import run as torch_run
 
 import torchrun_jsc
-from hostile.inputs import ARGUMENTS, ENDPOINT_ARGUMENTS, ENVIRONMENTS, STEP, VALUES, is_harmless
+from hostile.inputs import ARGUMENTS, ENDPOINT_ARGUMENTS, ENVIRONMENTS, VALUES, is_harmless
+from surroundings import STEP
 from torchrun_jsc import cli, endpoint, explain, patcher
 from torchrun_jsc.errors import TorchrunJscError
 
@@ -57,7 +58,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(torch_run, "elastic_launch", lambda **_: lambda *_: None)
     yield
-    patcher.undo()
     assert not Path(tmp_path, "shell").exists()
 
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile.inputs import CONTROL, ENDPOINTS, ENVIRONMENTS, SHELL, STEP
+from hostile.inputs import CONTROL, ENDPOINTS, ENVIRONMENTS, SHELL
+from surroundings import STEP
 from torchrun_jsc import endpoint, resolve_endpoint
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any, Callable, Iterator
@@ -10,23 +9,8 @@ from unittest import mock
 
 import pytest
 
-from torchrun_jsc import patcher
 from torchrun_jsc.current import LAUNCH, Launch
 from torchrun_jsc.settings import Settings
-
-#: What a test's own surroundings must not decide.
-FOREIGN = ("SLURM", "PET_", "TORCH", "MASTER_", "GLOO_", "NCCL_", "SYSTEMNAME")
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is patched and nothing set, before and after each test."""
-    for name in list(os.environ):
-        if name.startswith(FOREIGN):
-            monkeypatch.delenv(name)
-    patcher.undo()
-    yield
-    patcher.undo()
 
 
 @pytest.fixture

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 from torch.distributed import run
 
+from surroundings import step
 from torchrun_jsc import SettingError, patcher
 from torchrun_jsc.args import given_of
 from torchrun_jsc.patches.table import PATCHES
 from torchrun_jsc.torch_version import torch_version
 
-STEP = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "n[1-3]", "SLURM_NODEID": "0"}
+STEP = step("n[1-3]", nodes=3, node=0, name="n1")
 
 
 @pytest.fixture(autouse=True)
-def patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def patched(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in STEP.items():
         monkeypatch.setenv(name, value)
     patcher.apply(PATCHES, torch_version())
-    yield
-    patcher.undo()
 
 
 def parsed(*args: str) -> Any:

@@ -20,6 +20,8 @@ from torch.distributed import run
 
 import torchrun_jsc
 
+pytestmark = pytest.mark.launches
+
 Launch = Callable[..., None]
 HANDLED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 ELASTIC = ["--nnodes=1:2", "--nproc_per_node=2", "--rdzv_backend=c10d", "--rdzv_id=77", "--monitor_interval=0.1"]

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import IO, NamedTuple, Sequence
 
+from surroundings import clean_environment
+
 HERE = Path(__file__).resolve().parent
 CLUSTER = str(HERE / "cluster")
 BUILD = HERE.parent.parent / ".build"
@@ -26,8 +28,6 @@ BIN = Path(sys.executable).parent
 TORCHRUN = str(BIN / "torchrun")
 TORCHRUN_JSC = str(BIN / "torchrun_jsc")
 
-# What the caller's own shell or job may have set must not decide a test.
-FOREIGN = ("SLURM_", "PET_", "TORCH", "MASTER_", "GLOO_", "NCCL_", "RANK", "WORLD_SIZE", "LOCAL_", "SYSTEMNAME")
 FAST = (ipaddress.ip_network("10.20.0.0/24"), ipaddress.ip_network("fd00:20::/64"))
 
 # `cluster up` ends with this status where there can be no cluster.
@@ -126,11 +126,9 @@ class Cluster:
         cwd: Path | None = None,
     ) -> Run:
         """Run a command on the head node. If it hangs, the cluster is started anew and TimeoutError raised."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-        clean["OMP_NUM_THREADS"] = "1"
         process = subprocess.Popen(
             [CLUSTER, "head", *command],
-            env={**clean, **self.env, **(env or {})},
+            env={**clean_environment(), "OMP_NUM_THREADS": "1", **self.env, **(env or {})},
             cwd=cwd or HERE,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

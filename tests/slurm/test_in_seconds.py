@@ -31,7 +31,7 @@ def said(run: Run) -> list[str]:
     return re.findall(r"^(?:\d: )?(torchrun_jsc: .*)$", run.stderr, flags=re.MULTILINE)
 
 
-def test_row20_no_such_name(cluster: Cluster) -> None:
+def test_no_such_name(cluster: Cluster) -> None:
     run = cluster.srun(command("ghost:29500"))
     assert run.code == 2, str(run)
     line = 'torchrun_jsc: error: --rdzv_endpoint="ghost": cannot resolve it on node jwb0001: '
@@ -172,7 +172,7 @@ def explained(lines: list[str]) -> dict:
     ],
 )
 @pytest.mark.cluster(NODES="n9 n10 n11")
-def test_row105_explain_says_what_the_run_then_does(cluster: Cluster, arguments: list[str], old: str) -> None:
+def test_explain_says_what_the_run_then_does(cluster: Cluster, arguments: list[str], old: str) -> None:
     """Both in one step, since the port comes from its id."""
     options = ["--nnodes=auto", "--nproc-per-node=1", *arguments]
     explain = shlex.join([sys.executable, "-m", "torchrun_jsc.explain", "--json", *options])

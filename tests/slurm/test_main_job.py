@@ -23,17 +23,17 @@ def test_plain_torchrun_fails_here(cluster: Cluster) -> None:
 @pytest.mark.parametrize("nodes", [2, 3, 4])
 def test_sizes(cluster: Cluster, nodes: int, per_node: int) -> None:
     words = command(nodes=nodes, per_node=per_node, worker=WORKER)
-    # Row 10: on every rank the name that the user gave.
+    # On every rank the name that the user gave.
     assert train(cluster, words, nodes=nodes, per_node=per_node).master == "jwb0001i"
 
 
 @pytest.mark.parametrize(
     ("endpoint", "worker"),
     [
-        pytest.param("jwb0001i.lab.test:29500", REPORT, id="row25-full-name"),
-        pytest.param("jwb0001i", REPORT, id="row25-no-port"),
-        pytest.param("10.20.0.1:29500", WORKER, id="row17-address"),
-        pytest.param("jwb0002i:29500", WORKER, id="row15-second-node"),
+        pytest.param("jwb0001i.lab.test:29500", REPORT, id="full-name"),
+        pytest.param("jwb0001i", REPORT, id="no-port"),
+        pytest.param("10.20.0.1:29500", WORKER, id="address"),
+        pytest.param("jwb0002i:29500", WORKER, id="second-node"),
     ],
 )
 def test_endpoints(cluster: Cluster, endpoint: str, worker: str) -> None:
@@ -60,7 +60,7 @@ def test_options_as_two_words(cluster: Cluster) -> None:
         assert rank["TORCHELASTIC_RUN_ID"] == "77"
 
 
-def test_row03_options_by_environment(cluster: Cluster) -> None:
+def test_options_by_environment(cluster: Cluster) -> None:
     env = {"PET_" + name.upper(): value for name, value in WORDS.items()}
     train(cluster, [TORCHRUN_JSC, WORKER], env=env)
 
@@ -69,7 +69,7 @@ def test_row03_options_by_environment(cluster: Cluster) -> None:
     ("conf", "env"),
     [
         pytest.param(["--rdzv-conf= read_timeout = 2 , timeout=60"], {}, id="argument"),
-        pytest.param([], {"PET_RDZV_CONF": "timeout=60,read_timeout=2"}, id="row03-environment"),
+        pytest.param([], {"PET_RDZV_CONF": "timeout=60,read_timeout=2"}, id="environment"),
     ],
 )
 def test_the_users_own_conf_stays(cluster: Cluster, conf: list[str], env: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ def lines_of_ours(run: Run) -> list[str]:
 
 
 @pytest.mark.parametrize(("nodes", "per_node"), [(2, 1), (3, 2), (4, 1)])
-def test_row23_one_line(cluster: Cluster, nodes: int, per_node: int) -> None:
+def test_one_line(cluster: Cluster, nodes: int, per_node: int) -> None:
     run = cluster.srun(bare(per_node=per_node, worker=WORKER), nodes=nodes, timeout=120)
     job = succeeded(cluster, run, nodes, per_node)
     assert job.master == "jwb0001i"
@@ -30,7 +30,7 @@ def test_row23_one_line(cluster: Cluster, nodes: int, per_node: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "env"),
     [
-        pytest.param(["--nnodes=2", "--rdzv-backend=c10d"], {}, id="row23-only-the-backend"),
+        pytest.param(["--nnodes=2", "--rdzv-backend=c10d"], {}, id="only-the-backend"),
         pytest.param([], {"PET_NNODES": "auto"}, id="by-environment"),
         pytest.param(["--nnodes=1:2", "--rdzv-id=mine"], {}, id="a-range"),
         pytest.param(["--nnodes=2", "--rdzv-backend=static"], {}, id="static"),
@@ -78,14 +78,14 @@ SETTINGS = [
     ({}, "jwb0001i:"),
     ({"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, "jwb0002i:"),
     ({"TORCHRUN_JSC_PORT": "12345"}, "jwb0001i:12345"),
-    # Row 31.
+    # A name that does not resolve is skipped.
     ({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn, {node}i"}, "jwb0001i:"),
     ({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test:"),
     ({"TORCHRUN_JSC_INTERFACE": "ib"}, "jwb0001i:"),
     ({"SYSTEMNAME": "juwelsbooster"}, "jwb0001i:"),
-    # Row 34: another site.
+    # A site without a rule of its own.
     ({"SYSTEMNAME": "jupiter"}, "jwb0001i:"),
-    # Row 102.
+    # Of a list in NCCL's syntax the interface that is here counts.
     ({"NCCL_SOCKET_IFNAME": "=ib0,ib1"}, "jwb0001i:"),
     ({"PET_MASTER_PORT": "23456"}, "jwb0001i:23456"),
 ]
@@ -103,7 +103,7 @@ def test_one_node_needs_nothing(cluster: Cluster) -> None:
     assert {rank["GLOO_SOCKET_IFNAME"] for rank in run.ranks()} == {None}, str(run)
 
 
-def test_row99_the_users_interface_is_kept_and_its_absence_said(cluster: Cluster) -> None:
+def test_the_users_interface_is_kept_and_its_absence_said(cluster: Cluster) -> None:
     run = cluster.srun(bare(), env={"GLOO_SOCKET_IFNAME": "bond1"})
     assert {rank["GLOO_SOCKET_IFNAME"] for rank in run.ranks()} == {"bond1"}, str(run)
     for task in (0, 1):

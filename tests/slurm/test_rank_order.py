@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from typing import TYPE_CHECKING, Callable, Iterator
@@ -12,6 +11,7 @@ import pytest
 
 from slurm.jobs import command, train
 from slurm.lab import CLUSTER, HERE, TORCHRUN_JSC, Cluster
+from surroundings import clean_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def places(ranks: list[dict]) -> dict[str, str]:
 
 @unsorted_names
 @pytest.mark.parametrize("endpoint", ["10.20.0.1", "n10i"])
-def test_row12_names_that_do_not_sort(cluster: Cluster, endpoint: str) -> None:
+def test_names_that_do_not_sort(cluster: Cluster, endpoint: str) -> None:
     job = train(cluster, command(endpoint, nodes=3), nodes=3)
     assert places(job.ranks) == {"n9": "0", "n10": "1", "n11": "2"}
     assert job.master == {"n10i": "n9i"}.get(endpoint, endpoint.partition(":")[0])
@@ -57,7 +57,7 @@ def test_the_steps_order_is_not_that_of_names(cluster: Cluster) -> None:
 
 
 @unsorted_names
-def test_row08_a_node_rank_that_is_not_used_is_reported(cluster: Cluster) -> None:
+def test_a_node_rank_that_is_not_used_is_reported(cluster: Cluster) -> None:
     turned = ["sh", "-c", 'exec "$0" --node-rank=$((1 - SLURM_NODEID)) "$@"', *command("n9i")]
     run = cluster.srun(turned)
     assert run.code == 0, str(run)
@@ -81,11 +81,10 @@ class Elastic:
             *("--nnodes=2:3", "--nproc-per-node=1", "--max-restarts=3", "--rdzv-backend=c10d", "--rdzv-id=e"),
             *("--rdzv-endpoint=n10i:29600", "--rdzv-conf=last_call_timeout=1", ELASTIC, str(self._stop)),
         ]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "PET_"))}
         with self._out.open("w") as out:
             self._process = subprocess.Popen(
                 [CLUSTER, "head", "srun", "--nodes=3", "sh", "-c", wait.format(late, self._come), "-", *launch],
-                env={**clean, **cluster.env, "OMP_NUM_THREADS": "1"},
+                env={**clean_environment(), **cluster.env, "OMP_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

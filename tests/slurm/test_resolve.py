@@ -44,7 +44,7 @@ def agreed(run: Run) -> list[dict]:
     return ranks
 
 
-def test_row64_a_script_trains_without_a_launcher(cluster: Cluster) -> None:
+def test_a_script_trains_without_a_launcher(cluster: Cluster) -> None:
     ranks = tasks(cluster, ["--ntasks=8"], words=["train"])
     assert {rank["sum"] for rank in ranks} == {36}
     assert {(rank["MASTER_ADDR"], rank["address"], rank["interface"]) for rank in ranks} == {
@@ -95,14 +95,14 @@ def test_arbitrary_distribution(cluster: Cluster, tmp_path: Path, host: str) -> 
         pytest.param(["-wjwb[0002,0004]", "-n4", ":", "-wjwb[0001,0003]", "-n2"], "jwb0002", id="uneven"),
     ],
 )
-def test_row54_a_step_over_all_groups_of_a_heterogeneous_job(cluster: Cluster, groups: list[str], host: str) -> None:
+def test_a_step_over_all_groups_of_a_heterogeneous_job(cluster: Cluster, groups: list[str], host: str) -> None:
     over_all = "--het-group=0-{}".format(groups.count(":"))
     srun = ["srun", "--label", over_all, sys.executable, DIRECT]
     ranks = agreed(cluster.head(["salloc", "--quiet", *groups, *srun], timeout=90))
     assert ranks[0]["host_node"] == host
 
 
-def test_row54_groups_without_an_allocation_before(cluster: Cluster) -> None:
+def test_groups_without_an_allocation_before(cluster: Cluster) -> None:
     script = [sys.executable, DIRECT]
     srun = ["srun", "--quiet", "--label", "-wjwb0003", *script, ":", "-wjwb[0001-0002]", *script]
     assert agreed(cluster.head(srun, timeout=90))[0]["host_node"] == "jwb0003"

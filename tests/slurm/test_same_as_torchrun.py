@@ -31,13 +31,13 @@ def both(cluster: Cluster, arguments: list[str]) -> tuple[Run, Run]:
         pytest.param(["--print-completion", "bash"], id="completion"),
     ],
 )
-def test_row07_messages(cluster: Cluster, arguments: list[str]) -> None:
+def test_messages(cluster: Cluster, arguments: list[str]) -> None:
     plain, ours = both(cluster, arguments)
     assert ours.stdout.replace("torchrun_jsc", "torchrun") == plain.stdout
     assert ours.stderr.replace("torchrun_jsc", "torchrun") == plain.stderr
 
 
-def test_row07_a_value_with_blanks_and_braces(cluster: Cluster) -> None:
+def test_a_value_with_blanks_and_braces(cluster: Cluster) -> None:
     help_text = cluster.srun([TORCHRUN, "--help"], nodes=1).stdout
     if "--log-line-prefix-template" not in help_text:
         pytest.skip("this torch has no --log-line-prefix-template")

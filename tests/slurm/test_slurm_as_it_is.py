@@ -32,7 +32,7 @@ def allocated(cluster: Cluster, options: Sequence[str], step: Sequence[str], wor
         pytest.param(["--relative=1", "--nodes=3"], ["jwb0002", "jwb0003", "jwb0004"], id="relative"),
     ],
 )
-def test_row51_a_step_on_a_part_of_the_allocation(cluster: Cluster, step: list[str], nodes: list[str]) -> None:
+def test_a_step_on_a_part_of_the_allocation(cluster: Cluster, step: list[str], nodes: list[str]) -> None:
     run = allocated(cluster, ["--nodes=4"], ["--ntasks-per-node=1", *step], launch(WORKER))
     job = succeeded(cluster, run, len(nodes))
     assert job.master == nodes[0] + "i"
@@ -51,7 +51,7 @@ def test_row51_a_step_on_a_part_of_the_allocation(cluster: Cluster, step: list[s
         ),
     ],
 )
-def test_row54_a_step_over_the_groups_of_a_heterogeneous_job(
+def test_a_step_over_the_groups_of_a_heterogeneous_job(
     cluster: Cluster, groups: list[str], nodes: str, worker: str
 ) -> None:
     step = ["--het-group=0-{}".format(groups.count(":"))]
@@ -62,7 +62,7 @@ def test_row54_a_step_over_the_groups_of_a_heterogeneous_job(
     assert "torchrun_jsc: warning" not in run.stderr, str(run)
 
 
-def test_row54_a_step_on_one_group(cluster: Cluster) -> None:
+def test_a_step_on_one_group(cluster: Cluster) -> None:
     run = allocated(cluster, ["-N1", ":", "-N2"], ["--het-group=1"], launch())
     assert succeeded(cluster, run).master == "jwb0002i"
 
@@ -108,7 +108,7 @@ def apart(ranks: list[dict]) -> None:
     assert len({rank["TORCHELASTIC_RUN_ID"] for rank in ranks}) == 2, ranks
 
 
-def test_row87_two_jobs_at_once_on_the_same_nodes(cluster: Cluster, tmp_path: Path) -> None:
+def test_two_jobs_at_once_on_the_same_nodes(cluster: Cluster, tmp_path: Path) -> None:
     srun = ["srun", "--quiet", "--label", "--nodelist=jwb[0001-0002]", "--ntasks-per-node=1"]
     words = [*srun, *launch(MEET), str(tmp_path), "4"]
     apart(at_once(cluster, words, words))
@@ -146,7 +146,7 @@ def test_a_batch_script(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nnodes", ["auto", "2"])
-def test_row46_a_batch_script_without_srun_is_told_so(cluster: Cluster, tmp_path: Path, nnodes: str) -> None:
+def test_a_batch_script_without_srun_is_told_so(cluster: Cluster, tmp_path: Path, nnodes: str) -> None:
     """It looks like node 0 of two, and would wait for the other one."""
     line = [TORCHRUN_JSC, "--nnodes=" + nnodes, "--nproc-per-node=1", REPORT]
     run = cluster.sbatch(batch(tmp_path, line))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -13,13 +12,6 @@ from torchrun_jsc import __main__ as command
 from torchrun_jsc import cli
 
 ALONE = ["--standalone", "--nproc-per-node=2", "train.py", "--nnodes", "2"]
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith(("TORCHRUN_JSC_", "PET_")):
-            monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from surroundings import STEP
 from torchrun_jsc import resolve_endpoint
-
-STEP = {
-    "SLURM_CLUSTER_NAME": "lab",
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "a[01-02]",
-    "SLURM_NODEID": "0",
-    "SLURMD_NODENAME": "a01",
-}
 
 
 def port(**ids):

@@ -1,25 +1,15 @@
 """`resolve_endpoint` and its command."""
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
+from surroundings import clean_environment, step
 from torchrun_jsc import Endpoint, ResolveError, SettingError, resolve_endpoint
 
-STEP = {
-    "SLURM_JOB_ID": "4711",
-    "SLURM_STEP_ID": "0",
-    "SLURM_STEP_NODELIST": "a[01-02]",
-    "SLURM_NODEID": "1",
-    "SLURM_PROCID": "5",
-    "SLURM_LOCALID": "1",
-    "SLURM_NTASKS": "8",
-    "SLURM_STEP_TASKS_PER_NODE": "4(x2)",
-    "SLURMD_NODENAME": "a02",
-}
+STEP = step("a[01-02]", nodes=2, node=1, name="a02", per_node=4, local=1)
 
 
 def task(endpoint="10.20.0.1", **more):
@@ -102,10 +92,9 @@ def test_bad_arguments_are_named(keywords, message):
 
 
 def command(*args, **environ):
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
     return subprocess.run(
         [sys.executable, "-m", "torchrun_jsc.endpoint", *args],
-        env={**inherited, **environ},
+        env={**clean_environment(), **environ},
         capture_output=True,
         text=True,
         check=False,

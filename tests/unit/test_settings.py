@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from torchrun_jsc import cli, patcher, settings
+from torchrun_jsc import cli, settings
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.settings import TABLE, Settings
 
@@ -41,14 +41,6 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 GOOD = [(name, text, value) for name, good, _ in CASES for text, value in good.items()]
 BAD = [(name, text) for name, _, bad in CASES for text in bad]
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch) -> Any:
-    for setting in TABLE:
-        monkeypatch.delenv(setting.variable, raising=False)
-    yield
-    patcher.undo()
 
 
 def variable(name: str) -> str:
