@@ -41,7 +41,8 @@ def sdist(path: Path) -> tuple[set[str], set[str]]:
     assert all(name.startswith(top) for name in names), f"{path.name}: not all of it is in {top}"
     # cargo packs no crate that lies in another one.
     rust = tracked("rust") - tracked("rust/fuzz")
-    return {name[len(top) :] for name in names}, SDIST | rust | tracked("python") | tracked("tests/golden") | tracked("docs/sites/sites.json")
+    data = tracked("tests/golden") | tracked("docs/sites/sites.json")
+    return {name[len(top) :] for name in names}, SDIST | rust | tracked("python") | data
 
 
 def main(paths: list[str]) -> None:
