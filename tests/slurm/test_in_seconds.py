@@ -56,7 +56,9 @@ def test_one_launcher_a_task_instead_of_a_node(cluster: Cluster) -> None:
 
 
 def test_more_nodes_than_the_step_has(cluster: Cluster) -> None:
-    run = cluster.srun(command(nodes=3, more=["--rdzv-conf=join_timeout=5"]), nodes=2, timeout=120)
+    # The host's end is that of the step: a launcher that comes later would look for its store for a minute or two.
+    conf = ["--rdzv-conf=join_timeout=5"]
+    run = cluster.srun(command(nodes=3, more=conf), nodes=2, options=["--kill-on-bad-exit"], timeout=120)
     assert run.code != 0, str(run)
     line = "--nnodes=3, but the step has 2 tasks on 2 nodes: it will wait"
     assert said(run).count(WARNING + line) == 1, str(run)
