@@ -24,7 +24,7 @@ class Launch:
     reached: threading.Event = field(init=False, default_factory=threading.Event)
     #: Whether the strict preflight is over: nodes that join later have nobody to connect to.
     preflight_is_over: bool = field(init=False, default=False)
-    #: The places of the nodes, while torch makes a round of the rendezvous for which they count.
+    #: The places of the nodes, where they may count for their ranks.
     places: Places | None = field(init=False, default=None)
 
 

@@ -5,13 +5,17 @@ https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezv
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from torchrun_jsc import preflight
+from torchrun_jsc.beside import Beside
 from torchrun_jsc.current import LAUNCH, Launch
 from torchrun_jsc.patch import Function, Patch
 from torchrun_jsc.places import Places
 from torchrun_jsc.read_timeout import hold_read_timeout
+
+#: Is given the launch that runs and torch's handler of its rendezvous.
+_Job = Callable[[Launch, Any], None]
 
 
 def _reach_store(launch: Launch, _handler: Any) -> None:
@@ -39,39 +43,46 @@ def _check_nodes(launch: Launch, handler: Any) -> None:
         preflight.before_workers(launch, handler._store, handler.get_run_id())
 
 
-def _wrap_with(job: Callable[[Launch, Any], None]) -> Callable[[Function], Function]:
+def _note_place(launch: Launch, handler: Any) -> None:
+    """Keep the notes at hand for the patch that ranks the nodes, in :mod:`.mark_complete`."""
+    plan = launch.plan
+    if plan.node_rank is None or not plan.notes_place:
+        return
+    launch.places = Places(handler._store, handler.get_run_id())
+    launch.places.note(handler._this_node, plan.node_rank, plan.local_id)
+    if plan.rank_order == "slurm":
+        launch.places.ask()
+
+
+class _Wrapper(NamedTuple):
+    """What a wrapper of ours does."""
+
+    jobs: tuple[_Job, ...]
+    original: Function
+
+
+_WRAPPERS: Beside[_Wrapper] = Beside()
+
+
+def _wrap_with(job: _Job) -> Callable[[Function], Function]:
     """Do ``job`` before each round of a launch with a plan."""
 
     def wrap(original: Function) -> Function:
+        # One wrapper does all jobs: for each event torch looks up every frame of the stack on the file system.
+        inner = _WRAPPERS.get(original) or _Wrapper((), original)
+        outer = _Wrapper((job, *inner.jobs), inner.original)
+
         def next_rendezvous(self: Any, *args: Any, **kwargs: Any) -> Any:
             launch = LAUNCH.get()
             if launch is not None and launch.plan.untouched is None:
-                job(launch, self)
-            return original(self, *args, **kwargs)
+                for each in outer.jobs:
+                    each(launch, self)
+            return outer.original(self, *args, **kwargs)
 
+        _WRAPPERS.set(next_rendezvous, outer)
         return next_rendezvous
 
     return wrap
-
-
-def _wrap_with_places(original: Function) -> Function:
-    """Note this node's place, and keep the notes at hand while torch makes the round; see :mod:`.mark_complete`."""
-
-    def next_rendezvous(self: Any, *args: Any, **kwargs: Any) -> Any:
-        launch = LAUNCH.get()
-        plan = None if launch is None else launch.plan
-        if launch is None or plan is None or plan.node_rank is None or not plan.notes_place:
-            return original(self, *args, **kwargs)
-        launch.places = Places(self._store, self.get_run_id())
-        launch.places.note(self._this_node, plan.node_rank, plan.local_id)
-        if plan.rank_order == "slurm":
-            launch.places.ask()
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            launch.places = None
-
-    return next_rendezvous
 
 
 _TARGET = "torch.distributed.elastic.rendezvous.dynamic_rendezvous:DynamicRendezvousHandler.next_rendezvous"
@@ -83,7 +94,7 @@ PATCHES = (
         target=_TARGET,
         torch=">=1.9",
         expects=("self",),
-        wrap=_wrap_with_places,
+        wrap=_wrap_with(_note_place),
         effect="ranks follow the address strings and not the nodes of the step",
         uses=(
             "DynamicRendezvousHandler._store",
