@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # A release of torch, as in TORCH=2.6.0. Empty: the one that is there, else the newest.
 TORCH ?=
+# A release of Debian, as in SUITE=forky; its Slurm is run. Empty: this machine's, trixie's and forky's.
+SUITE ?=
 # Processes that run tests; 0 runs them one after the other.
 PROCESSES ?= 2
 export PYTHON TORCH REQUIRE_SLURM
@@ -61,6 +63,9 @@ matrix: ## two-node jobs with each release of torch (TORCH=2.4.1: with one); wri
 	@command -v slurmctld >/dev/null || TORCH= scripts/setup
 	@$(PYTHON) measure matrix $(TORCH)
 
+slurms: build ## the tests that depend on Slurm, with this machine's and newer ones (SUITE=forky: with that of one Debian); writes docs/compatibility.md
+	@.venv/bin/python measure slurms $(SUITE)
+
 fuzz: build ## each fuzz target for FUZZ_SECONDS (600), hypothesis with many examples, names after 8 s; writes docs/reliability.md
 	@.venv/bin/python measure fuzz
 	@.venv/bin/python measure resolvers
@@ -89,4 +94,4 @@ clean: ## remove what these targets made in this tree
 	@scripts/build
 	@touch $@
 
-.PHONY: help demo test check coverage docs wheel packaging bench matrix fuzz faults scale upstream build setup clean
+.PHONY: help demo test check coverage docs wheel packaging bench matrix slurms fuzz faults scale upstream build setup clean

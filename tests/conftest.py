@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Iterator
 
 import pytest
 
 from slurm.lab import CannotRun, Cluster, Lab
-from surroundings import foreign
+from surroundings import foreign, is_required
 from torchrun_jsc import patcher
 
 
@@ -54,6 +53,6 @@ def cluster(request: pytest.FixtureRequest, lab: Lab) -> Cluster:
     try:
         return lab.cluster(dict(mark.kwargs) if mark else {})
     except CannotRun as reason:
-        if os.environ.get("REQUIRE_SLURM") == "1":
+        if is_required(newer=mark is not None and "SLURM_ROOT" in mark.kwargs):
             pytest.fail(str(reason), pytrace=False)
         pytest.skip(str(reason))

@@ -8,7 +8,7 @@ import os
 #: something here, in torch or in Slurm. ``TORCH`` is also how those of torchrun and of this package begin.
 FOREIGN = (
     "SLURM", "PET_", "TORCH", "MASTER_", "GLOO_", "NCCL_", "RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "ROLE_",
-    "SYSTEMNAME",
+    "SYSTEMNAME", "OMPI_", "PMI_", "PMIX_", "PALS_", "MPI_LOCAL", "FLUX_", "PBS_", "NODE_RANK", "CUDA_VISIBLE_DEVICES",
 )  # fmt: skip
 
 
@@ -50,3 +50,12 @@ def step(nodelist: str, *, nodes: int, node: int, name: str, per_node: int = 1, 
 
 #: The second node of a step of two, with one task on each.
 STEP = step("a[01-02]", nodes=2, node=1, name="a02")
+
+
+def is_required(*, newer: bool = False) -> bool:
+    """Whether a test that cannot run here has to fail.
+
+    With ``REQUIRE_SLURM=1`` those that need this machine's Slurm do, with ``all`` also those with newer Slurms and MPI
+    launchers, which `.ci/run` installs.
+    """
+    return os.environ.get("REQUIRE_SLURM") in (("all",) if newer else ("1", "all"))

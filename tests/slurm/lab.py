@@ -23,6 +23,9 @@ REPORT = str(HERE / "report.py")
 WORKER = str(HERE / "worker.py")
 FORKED = str(HERE / "forked.py")
 
+# The Slurm of all clusters but those of a test that is about another one. Read before tests take it for a job's.
+ROOT = os.environ.get("SLURM_ROOT", "")
+
 # Not resolved: a link to the interpreter is what makes a virtual environment.
 BIN = Path(sys.executable).parent
 TORCHRUN = str(BIN / "torchrun")
@@ -107,7 +110,7 @@ class Cluster:
         self._start()
 
     def _start(self) -> None:
-        env = {**self.env, **self.switches}
+        env = {**self.env, "SLURM_ROOT": ROOT, **self.switches}
         up = subprocess.run([CLUSTER, "up"], env=env, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         if up.returncode == CANNOT_RUN:
             raise CannotRun(up.stderr.strip())
@@ -126,8 +129,23 @@ class Cluster:
         cwd: Path | None = None,
     ) -> Run:
         """Run a command on the head node. If it hangs, the cluster is started anew and TimeoutError raised."""
+        return self._run(["head"], command, env=env, timeout=timeout, cwd=cwd)
+
+    def node(self, name: str, command: Sequence[str], *, timeout: float = 120) -> Run:
+        """Run a command on a node, outside any job; otherwise as `head`."""
+        return self._run(["node", name], command, env=None, timeout=timeout, cwd=None)
+
+    def _run(
+        self,
+        where: Sequence[str],
+        command: Sequence[str],
+        *,
+        env: dict[str, str] | None,
+        timeout: float,
+        cwd: Path | None,
+    ) -> Run:
         process = subprocess.Popen(
-            [CLUSTER, "head", *command],
+            [CLUSTER, *where, *command],
             env={**clean_environment(), "OMP_NUM_THREADS": "1", **self.env, **(env or {})},
             cwd=cwd or HERE,
             stdin=subprocess.DEVNULL,
@@ -163,7 +181,9 @@ class Cluster:
     ) -> Run:
         """Run a command once on each node, or as often as `options` say."""
         tasks = [] if any("ntasks" in option for option in options) else ["--ntasks-per-node=1"]
-        srun = ["srun", "--label", f"--nodes={nodes}", *tasks, *options]
+        # The file of hosts says how many there are, and Slurm 26.05 takes no other word for it.
+        size = [] if "--distribution=arbitrary" in options else [f"--nodes={nodes}"]
+        srun = ["srun", "--label", *size, *tasks, *options]
         return self.head([*srun, *command], env=env, timeout=timeout)
 
     def sbatch(self, script: Path, *, options: Sequence[str] = (), timeout: float = 120) -> Run:

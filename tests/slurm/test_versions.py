@@ -18,6 +18,7 @@ from matrix.modes import CI_MODES, Mode
 from matrix.run import run
 from matrix.versions import CI, find
 from slurm.lab import CannotRun, Lab
+from surroundings import is_required
 
 CHOSEN = os.environ.get("TORCH_RELEASES", "")
 RELEASES = list(CI) if CHOSEN == "ci" else CHOSEN.split(",") if CHOSEN else []
@@ -41,7 +42,7 @@ def test_job(installed: Installed, mode: Mode, lab: Lab) -> None:
     try:
         cluster = lab.cluster({"NODES": " ".join(mode.nodes)})
     except CannotRun as reason:
-        if os.environ.get("REQUIRE_SLURM") == "1":
+        if is_required():
             pytest.fail(str(reason), pytrace=False)
         pytest.skip(str(reason))
     row = run(cluster, installed, mode, CI_MODES.index(mode))
