@@ -7,7 +7,7 @@ use crate::{number, Result};
 
 macro_rules! variables {
     ($($(#[$doc:meta])* $variable:ident = $name:literal,)*) => {
-        /// A variable of the scheduler or the site.
+        /// A variable of the scheduler, the MPI launcher, the site or the devices.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Variable {
             $(#[doc = concat!("`", $name, "`.")] $(#[$doc])* $variable,)*
@@ -42,6 +42,8 @@ variables! {
     NodeId = "SLURM_NODEID",
     ProcId = "SLURM_PROCID",
     LocalId = "SLURM_LOCALID",
+    /// The numbers of all tasks of this node.
+    Gtids = "SLURM_GTIDS",
     Ntasks = "SLURM_NTASKS",
     StepNumNodes = "SLURM_STEP_NUM_NODES",
     StepNumTasks = "SLURM_STEP_NUM_TASKS",
@@ -53,7 +55,30 @@ variables! {
     Distribution = "SLURM_DISTRIBUTION",
     RestartCount = "SLURM_RESTART_COUNT",
     HetSize = "SLURM_HET_SIZE",
+    /// Ports that Slurm keeps free for the step on all its nodes.
+    StepResvPorts = "SLURM_STEP_RESV_PORTS",
     NodeName = "SLURMD_NODENAME",
+    OmpiRank = "OMPI_COMM_WORLD_RANK",
+    OmpiSize = "OMPI_COMM_WORLD_SIZE",
+    OmpiLocalRank = "OMPI_COMM_WORLD_LOCAL_RANK",
+    OmpiLocalSize = "OMPI_COMM_WORLD_LOCAL_SIZE",
+    PalsRank = "PALS_RANKID",
+    PalsLocalRank = "PALS_LOCAL_RANKID",
+    PalsLocalSize = "PALS_LOCAL_SIZE",
+    PmiRank = "PMI_RANK",
+    PmiSize = "PMI_SIZE",
+    HydraLocalRank = "MPI_LOCALRANKID",
+    HydraLocalSize = "MPI_LOCALNRANKS",
+    PmixRank = "PMIX_RANK",
+    FluxRank = "FLUX_TASK_RANK",
+    FluxSize = "FLUX_JOB_SIZE",
+    FluxLocalRank = "FLUX_TASK_LOCAL_ID",
+    FluxJobId = "FLUX_JOB_ID",
+    PbsJobId = "PBS_JOBID",
+    CudaDevices = "CUDA_VISIBLE_DEVICES",
+    HipDevices = "HIP_VISIBLE_DEVICES",
+    RocrDevices = "ROCR_VISIBLE_DEVICES",
+    ZeDevices = "ZE_AFFINITY_MASK",
     /// Which system this is, at some sites.
     SystemName = "SYSTEMNAME",
 }

@@ -14,6 +14,7 @@ use crate::{Error, Result};
 /// assert_eq!(endpoint.to_string(), "[fd00::1]:29500");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "python", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostPort {
     /// Host name, IPv4 or IPv6 address, letter for letter as it was given.
     pub host: String,

@@ -121,6 +121,19 @@ impl Table {
         Ok(table)
     }
 
+    /// Whether the system did not list its interfaces: any system has loopback. Nothing follows from what is not in such
+    /// a table.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.interfaces.is_empty()
+    }
+
+    /// Whether this node is known not to have the address `ip`.
+    #[must_use]
+    pub fn lacks(&self, ip: IpAddr) -> bool {
+        !self.is_unknown() && self.owner(ip).is_none()
+    }
+
     fn entry(&mut self, name: &str, flags: InterfaceFlags) -> &mut Interface {
         let at = self.interfaces.iter().position(|known| known.name == name).unwrap_or_else(|| {
             self.interfaces.push(Interface {

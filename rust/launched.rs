@@ -23,6 +23,8 @@ pub struct Launched {
     pub group_rank: Option<usize>,
     /// `GROUP_WORLD_SIZE`, which torchrun sets: the number of nodes.
     pub group_world_size: Option<usize>,
+    /// `NODE_RANK`, which programs and hooks set: the number of the node.
+    pub node_rank: Option<usize>,
     /// Whether torchrun started this process (`TORCHELASTIC_RUN_ID`).
     pub is_elastic: bool,
 }
@@ -45,6 +47,7 @@ impl Launched {
             local_world_size: count("LOCAL_WORLD_SIZE")?,
             group_rank: count("GROUP_RANK")?,
             group_world_size: count("GROUP_WORLD_SIZE")?,
+            node_rank: count("NODE_RANK")?,
             is_elastic: text("TORCHELASTIC_RUN_ID").is_some(),
         };
         inside("RANK", launched.rank, "WORLD_SIZE", launched.world_size)?;

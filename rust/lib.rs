@@ -4,6 +4,7 @@
 //! node and a resolver. Nothing reads the process's own environment, a clock or a source of random numbers.
 #![forbid(unsafe_code)]
 
+pub mod allocation;
 pub mod environ;
 pub mod error;
 pub mod host_port;
@@ -11,6 +12,7 @@ pub mod hostlist;
 pub mod interface;
 pub mod label;
 pub mod launched;
+pub mod mpi;
 pub mod node;
 pub mod number;
 pub mod options;

@@ -6,6 +6,12 @@ use std::sync::OnceLock;
 use crate::interface::{LazyTable, Table};
 use crate::resolver::Resolver;
 
+/// The processes of a node, as far as they matter to a plan. Tests answer in its place.
+pub trait Processes {
+    /// The names of this process's parents, the nearest one first, as far as the system shows them.
+    fn parents(&self) -> Vec<String>;
+}
+
 /// What the plan knows of the node it is made on.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
@@ -17,13 +23,45 @@ pub struct Node<'a> {
     pub resolver: &'a dyn Resolver,
     /// Its range of ephemeral ports, where known.
     pub ephemeral_ports: Option<(u16, u16)>,
+    /// Its processes.
+    pub processes: &'a dyn Processes,
 }
 
 /// Ask `question` of the node that this process runs on, with this resolver.
 pub fn ask_this<T>(resolver: &dyn Resolver, question: impl FnOnce(Node<'_>) -> T) -> T {
     let hostname = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
     let table = LazyTable::new(Box::new(|| Table::snapshot().unwrap_or_default()));
-    question(Node { hostname: &hostname, table: &table, resolver, ephemeral_ports: ephemeral_ports() })
+    let ephemeral_ports = ephemeral_ports();
+    question(Node { hostname: &hostname, table: &table, resolver, ephemeral_ports, processes: &System })
+}
+
+/// The processes that the kernel shows in `/proc`.
+struct System;
+
+impl Processes for System {
+    fn parents(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut process = std::os::unix::process::parent_id();
+        // Not even a shell in a shell has that many; a process that ends meanwhile could lead round in a circle.
+        while process > 0 && names.len() < 64 {
+            let Some((name, parent)) =
+                fs::read_to_string(format!("/proc/{process}/stat")).ok().as_deref().and_then(parse_stat)
+            else {
+                break;
+            };
+            names.push(name);
+            process = parent;
+        }
+        names
+    }
+}
+
+/// Name and parent in a line of `/proc/PID/stat`. The name stands in parentheses and may contain any character.
+fn parse_stat(line: &str) -> Option<(String, u32)> {
+    let (before, after) = line.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    // State, then the parent.
+    Some((name.to_owned(), after.split_whitespace().nth(1)?.parse().ok()?))
 }
 
 /// The kernel's range of ephemeral ports, read once: that takes as long as all the rest of a call.
@@ -49,6 +87,19 @@ mod tests {
         for text in ["", "1", "a b", "1 99999"] {
             assert_eq!(parse_range(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn reads_a_process() {
+        assert_eq!(parse_stat("12 (a (b) c) S 7 12 12"), Some(("a (b) c".to_owned(), 7)));
+        assert_eq!(parse_stat("12"), None);
+    }
+
+    #[test]
+    fn a_process_has_parents() {
+        assert!(System.parents().iter().all(|name| !name.is_empty()));
+        #[cfg(target_os = "linux")]
+        assert!(!System.parents().is_empty());
     }
 
     #[test]

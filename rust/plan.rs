@@ -5,6 +5,7 @@
 
 mod checks;
 mod context;
+mod count;
 mod decision;
 mod derive;
 mod endpoint;
@@ -23,8 +24,9 @@ mod rank;
 mod stay_out;
 mod store;
 
+pub use count::{count_nodes, is_first_of_node};
 pub use decision::Decision;
-pub use endpoint::{endpoint, Endpoint, Given};
+pub use endpoint::{endpoint, Endpoint, Given, OwnAddress};
 pub use identity::Identity;
 pub use launch::{may_start_late, plan};
 pub use names::Form;

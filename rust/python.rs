@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use super::endpoint::{resolve_endpoint, PyEndpoint};
     #[pymodule_export]
-    use super::environ::{is_first_of_node, nodes_of_step};
+    use super::environ::{count_nodes, is_first_of_node};
     #[pymodule_export]
     use super::hostlist::{expand_hostlist, fold_hostlist, PyHostlist};
     #[pymodule_export]

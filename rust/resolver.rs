@@ -2,24 +2,74 @@
 
 use std::cell::RefCell;
 use std::collections::btree_map::{BTreeMap, Entry};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a patient resolver waits before it asks again.
+use dns_lookup::{getaddrinfo, AddrInfoHints, LookupError, LookupErrorKind, SockType};
+
+/// How long to wait before a name is asked for again.
 const RETRY: Duration = Duration::from_millis(250);
 
 /// How often a waiting look-up asks whether the user has interrupted the program.
 const INTERRUPT_POLL: Duration = Duration::from_millis(50);
 
+/// Why a host has no address here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unresolved {
+    /// What kind of answer it is.
+    pub kind: Kind,
+    /// The resolver's own words, for people.
+    pub answer: String,
+}
+
+/// Kinds of answers without an address. Only the first one says anything of the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// There is no such name, or it has no address.
+    NoSuchName,
+    /// No answer yet: a name server that is silent or has trouble, or the deadline.
+    NoAnswer,
+    /// The resolver or a name server refuses to say.
+    Refused,
+}
+
+impl Unresolved {
+    /// An answer of this kind.
+    pub fn new(kind: Kind, answer: impl Into<String>) -> Self {
+        Self { kind, answer: answer.into() }
+    }
+
+    /// Whether the name is known not to exist.
+    #[must_use]
+    pub fn is_no_such_name(&self) -> bool {
+        self.kind == Kind::NoSuchName
+    }
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.answer)
+    }
+}
+
 /// What the plan asks of the system beyond the table of interfaces. Tests answer in its place.
 pub trait Resolver {
-    /// The addresses of `host` in the resolver's order, without repeats.
+    /// The first answer for `host`: its addresses in the resolver's order, without repeats.
     ///
     /// # Errors
-    /// The resolver's own answer, for people.
-    fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String>;
+    /// The answer that has none.
+    fn ask(&self, host: &str) -> Answer;
+
+    /// The same for a host that is needed: asked for again until the deadline, unless there is no such name.
+    ///
+    /// # Errors
+    /// The last answer.
+    fn lookup(&self, host: &str) -> Answer {
+        self.ask(host)
+    }
 
     /// Ask for these hosts at once, since they will be looked up one after the other.
     fn ask_early(&self, _hosts: &[&str]) {}
@@ -45,7 +95,8 @@ pub struct SystemResolver<F> {
     asked: RefCell<BTreeMap<String, Asked>>,
 }
 
-type Answer = Result<Vec<IpAddr>, String>;
+/// The addresses of a host, or why it has none.
+pub type Answer = Result<Vec<IpAddr>, Unresolved>;
 
 /// A name that was asked for.
 enum Asked {
@@ -70,14 +121,20 @@ impl<F: Fn() -> bool> SystemResolver<F> {
 }
 
 impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
-    fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String> {
-        if let Ok(ip) = host.parse() {
-            return Ok(vec![ip]);
+    fn ask(&self, host: &str) -> Answer {
+        match host.parse() {
+            Ok(ip) => Ok(vec![ip]),
+            Err(_) => self.answer_of(host),
         }
+    }
+
+    fn lookup(&self, host: &str) -> Answer {
         loop {
             let answer = self.ask(host);
+            let Err(unresolved) = &answer else { return answer };
+            let is_final = unresolved.is_no_such_name() && !self.patient;
             let left = self.deadline.saturating_duration_since(Instant::now());
-            if answer.is_ok() || !self.patient || left.is_zero() || (self.interrupted)() {
+            if is_final || left.is_zero() || (self.interrupted)() {
                 return answer;
             }
             thread::sleep(left.min(RETRY));
@@ -109,7 +166,7 @@ impl<F: Fn() -> bool> Resolver for SystemResolver<F> {
 
 impl<F: Fn() -> bool> SystemResolver<F> {
     /// The system's answer; without one, it is waited for until the deadline.
-    fn ask(&self, host: &str) -> Answer {
+    fn answer_of(&self, host: &str) -> Answer {
         let mut asked = self.asked.borrow_mut();
         let asked = asked.entry(host.to_owned()).or_insert_with(|| start(host));
         let answer = match asked {
@@ -121,15 +178,16 @@ impl<F: Fn() -> bool> SystemResolver<F> {
     }
 
     /// The answer, or in the outer result why there is none yet.
-    fn wait(&self, receiver: &Receiver<Answer>) -> Result<Answer, String> {
+    fn wait(&self, receiver: &Receiver<Answer>) -> Result<Answer, Unresolved> {
+        let none = |answer: &str| Err(Unresolved::new(Kind::NoAnswer, answer));
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             match receiver.recv_timeout(left.min(INTERRUPT_POLL)) {
                 Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Disconnected) => return Err("the look-up ended without an answer".into()),
-                Err(RecvTimeoutError::Timeout) if (self.interrupted)() => return Err("interrupted".into()),
+                Err(RecvTimeoutError::Disconnected) => return none("the look-up ended without an answer"),
+                Err(RecvTimeoutError::Timeout) if (self.interrupted)() => return none("interrupted"),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(format!("no answer within {} s", self.timeout.as_secs_f64()));
+                    return none(&format!("no answer within {} s", self.timeout.as_secs_f64()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -147,14 +205,16 @@ fn start(host: &str) -> Asked {
     });
     match thread {
         Ok(_) => Asked::Waiting(receiver),
-        Err(error) => Asked::Answered(Err(error.to_string())),
+        Err(error) => Asked::Answered(Err(Unresolved::new(Kind::NoAnswer, error.to_string()))),
     }
 }
 
+/// As torch and std ask: both families, whatever addresses this node has.
 fn system_lookup(host: &str) -> Answer {
-    let answers = (host, 0).to_socket_addrs().map_err(|error| plain(&error.to_string()))?;
+    let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
+    let answers = getaddrinfo(Some(host), None, Some(hints)).map_err(unresolved)?;
     let mut addresses = Vec::new();
-    for ip in answers.map(|answer| answer.ip()) {
+    for ip in answers.flatten().map(|answer| answer.sockaddr.ip()) {
         if !addresses.contains(&ip) {
             addresses.push(ip);
         }
@@ -162,9 +222,20 @@ fn system_lookup(host: &str) -> Answer {
     Ok(addresses)
 }
 
-/// The resolver's words without std's preface.
-fn plain(message: &str) -> String {
-    message.strip_prefix("failed to lookup address information: ").unwrap_or(message).to_owned()
+/// getaddrinfo(3)'s answer, told apart.
+fn unresolved(error: LookupError) -> Unresolved {
+    let kind = match error.kind() {
+        LookupErrorKind::NoName | LookupErrorKind::NoData => Kind::NoSuchName,
+        LookupErrorKind::Again | LookupErrorKind::Memory | LookupErrorKind::System => Kind::NoAnswer,
+        _ => Kind::Refused,
+    };
+    let words = std::io::Error::from(error).to_string();
+    Unresolved::new(kind, plain(&words))
+}
+
+/// The resolver's words without a preface.
+fn plain(message: &str) -> &str {
+    message.rsplit_once(": ").map_or(message, |(_, words)| words)
 }
 
 #[cfg(test)]
@@ -193,8 +264,9 @@ mod tests {
 
     #[test]
     fn a_name_that_is_none_says_so() {
-        let answer = resolver().lookup("no such name").unwrap_err();
-        assert!(!answer.is_empty() && !answer.contains("failed to lookup"), "{answer}");
+        let unresolved = resolver().ask("no such name").unwrap_err();
+        assert!(unresolved.is_no_such_name(), "{unresolved:?}");
+        assert_eq!(unresolved.to_string(), "Name or service not known");
     }
 
     #[test]
@@ -218,7 +290,8 @@ mod tests {
         let late = SystemResolver { deadline: Instant::now(), ..resolver };
         assert!(late.is_late());
         assert_eq!(late.lookup("localhost"), answer);
-        assert_eq!(late.lookup("other").unwrap_err(), "no answer within 5 s");
+        let unresolved = late.lookup("other").unwrap_err();
+        assert_eq!(unresolved, Unresolved::new(Kind::NoAnswer, "no answer within 5 s"));
     }
 
     #[test]

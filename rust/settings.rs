@@ -1,5 +1,6 @@
 //! The user's choices: what the plan takes of the variables `TORCHRUN_JSC_*`, by their names.
 
+use crate::allocation::GivenNodes;
 use crate::interface::Filter;
 
 /// Settings of one launch. Python reads and checks them; see its table for their meaning.
@@ -15,6 +16,9 @@ pub struct Settings {
     /// `TORCHRUN_JSC_HOST_TEMPLATE`, taken apart at its commas; empty for the site's rule.
     #[cfg_attr(feature = "python", pyo3(from_py_with = crate::python::text::list))]
     pub host_template: Vec<String>,
+    /// `TORCHRUN_JSC_NODELIST`, with what the file has that it names; or the argument that stands for it.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = crate::python::text::optional))]
+    pub nodelist: Option<String>,
     /// `TORCHRUN_JSC_INTERFACE`, in NCCL's syntax.
     #[cfg_attr(feature = "python", pyo3(from_py_with = crate::python::text::optional))]
     pub interface: Option<String>,
@@ -61,6 +65,7 @@ impl Default for Settings {
             node_rank: None,
             host_node_rank: None,
             host_template: Vec::new(),
+            nodelist: None,
             interface: None,
             port: None,
             rank_order: OrderSetting::default(),
@@ -76,6 +81,13 @@ impl Settings {
     #[must_use]
     pub fn host_rank(&self) -> usize {
         self.host_node_rank.unwrap_or(0)
+    }
+
+    /// The user's own list of nodes.
+    #[must_use]
+    pub fn given_nodes(&self) -> Option<GivenNodes> {
+        let expression = self.nodelist.clone()?;
+        Some(GivenNodes { name: "TORCHRUN_JSC_NODELIST", expression })
     }
 
     /// The interfaces that the user allows.

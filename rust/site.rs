@@ -1,7 +1,6 @@
 //! What nodes are called on the fast network, by site.
 
-use crate::environ::Variable;
-use crate::slurm::Step;
+use crate::environ::{Environ, Variable};
 use crate::template::Template;
 use crate::Result;
 
@@ -36,11 +35,11 @@ const GUESS: &str = WITH_I;
 ///
 /// # Errors
 /// [`crate::Error::Setting`] for a template of the user's that makes no names.
-pub fn templates(user: &[String], step: &Step) -> Result<Vec<Template>> {
+pub fn templates(user: &[String], environ: &Environ) -> Result<Vec<Template>> {
     if !user.is_empty() {
         return user.iter().map(|text| Template::parse(text)).collect();
     }
-    let is_here = |site: &&Site| step.get(site.variable).is_some_and(|value| value.eq_ignore_ascii_case(site.value));
+    let is_here = |site: &&Site| environ.get(site.variable).is_some_and(|value| value.eq_ignore_ascii_case(site.value));
     let fast = match SITES.iter().find(is_here) {
         Some(site) => Template::parse(site.template)?,
         None => Template::guess(GUESS)?,
@@ -51,7 +50,6 @@ pub fn templates(user: &[String], step: &Step) -> Result<Vec<Template>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environ::Environ;
 
     #[test]
     fn the_suffix_is_certain_at_some_sites_only() {
@@ -59,7 +57,7 @@ mod tests {
             [(Some("juwels"), false), (Some("JUWELSBOOSTER"), false), (Some("jupiter"), true), (None, true)]
         {
             let get = |name: &str| if name == "SYSTEMNAME" { system.map(str::to_owned) } else { None };
-            let found = templates(&[], &Step::new(Environ::read(get))).unwrap();
+            let found = templates(&[], &Environ::read(get)).unwrap();
             assert_eq!(
                 found.iter().map(|template| template.apply("a01.cl")).collect::<Vec<_>>(),
                 ["a01i.cl", "a01.cl"]
@@ -70,8 +68,8 @@ mod tests {
 
     #[test]
     fn the_users_templates_replace_the_sites() {
-        let found = templates(&["{node}-hsn".into(), "{node}".into()], &Step::default()).unwrap();
+        let found = templates(&["{node}-hsn".into(), "{node}".into()], &Environ::default()).unwrap();
         assert_eq!(found.iter().map(|template| template.apply("a")).collect::<Vec<_>>(), ["a-hsn", "a"]);
-        assert!(templates(&["x".into()], &Step::default()).is_err());
+        assert!(templates(&["x".into()], &Environ::default()).is_err());
     }
 }

@@ -1,11 +1,9 @@
-//! An allocation and a step, out of the environment.
+//! What Slurm writes of nodes and tasks.
 
 mod het;
 mod nodes;
-mod step;
 mod tasks;
 
-pub use het::Ordered;
+pub use het::{ordered, Ordered};
 pub use nodes::Nodes;
-pub use step::Step;
 pub use tasks::TaskCounts;

@@ -9,8 +9,11 @@
 
 # Load your modules and your virtual environment here.
 
-# srun does not take it over from sbatch by itself.
-export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"
+# For srun of Slurm 22.05 and 23.02, which does not take --cpus-per-task over from sbatch by itself.
+[ -z "${SLURM_CPUS_PER_TASK-}" ] || export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"
 export NCCL_SOCKET_IFNAME=hsn0,hsn1,hsn2,hsn3 GLOO_SOCKET_IFNAME=hsn0
-srun --gpus-per-task=1 --gpu-bind=closest bash -c \
-  'eval "$(python -m torchrun_jsc.endpoint --export)" && exec python train.py'
+# A task for each GPU. It sees all GPUs of its node, and number LOCAL_RANK is its own; with --gpus-per-task=1 it would
+# see one, which is number 0.
+# --kill-on-bad-exit: a node that cannot start ends the job, where the others would wait for it.
+srun --kill-on-bad-exit=1 bash -c \
+  'exports="$(python -m torchrun_jsc.endpoint --export)" && eval "$exports" && exec python train.py'

@@ -9,7 +9,8 @@
 
 # Load your modules and your virtual environment here.
 
-# srun does not take it over from sbatch by itself.
-export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"
+# For srun of Slurm 22.05 and 23.02, which does not take --cpus-per-task over from sbatch by itself.
+[ -z "${SLURM_CPUS_PER_TASK-}" ] || export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"
 export NCCL_SOCKET_IFNAME=hsn0,hsn1,hsn2,hsn3
-srun torchrun_jsc --nnodes=auto --nproc-per-node=8 train.py
+# --kill-on-bad-exit: a node that cannot start ends the job, where the others would wait for it.
+srun --kill-on-bad-exit=1 torchrun_jsc --nnodes=auto --nproc-per-node=8 train.py

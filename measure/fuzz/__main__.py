@@ -25,7 +25,7 @@ CORPUS = ROOT / "rust" / "tests" / "fuzz" / "corpus"
 BUILD = ROOT / ".build" / "fuzz"
 INSTALLED = ROOT / ".build" / "cargo-fuzz"
 
-TARGETS = ("hostlist", "endpoint", "interface", "plan")
+TARGETS = ("hostlist", "endpoint", "interface", "plan", "environment")
 COLUMNS = ("target", "seconds", "executions", "a second", "edges covered", "slowest", "memory", "findings", "run on")
 
 LIMITS = ("-timeout=60", "-rss_limit_mb=256", "-max_len=4096", "-len_control=0")

@@ -11,12 +11,12 @@ __all__ = [
     "Interface",
     "Plan",
     "__version__",
+    "count_nodes",
     "expand_hostlist",
     "fold_hostlist",
     "interfaces",
     "is_first_of_node",
     "lookup",
-    "nodes_of_step",
     "own_addresses",
     "plan",
     "resolve_endpoint",
@@ -91,7 +91,7 @@ class Plan:
         """Why torch is left alone, where it is."""
     @property
     def in_step(self) -> bool:
-        """Whether this process is in a step that ``srun`` made."""
+        """Whether this process is one of several that were started together."""
     @property
     def node(self) -> str:
         """This node's name."""
@@ -147,6 +147,9 @@ class Plan:
     def notes_place(self) -> bool:
         """Whether this agent notes its place in the step for whoever ranks the nodes."""
     @property
+    def place(self) -> int | None:
+        """This node's place among the others, which its rank follows."""
+    @property
     def local_id(self) -> int:
         """The number of this agent on its node."""
     @property
@@ -177,12 +180,15 @@ def plan(settings: Any, options: dict[str, Any], environ: Mapping[str, str], tim
 class Endpoint:
     """Where the rendezvous store of a step is, and the place of this task; what Slurm does not say is None.
 
-    ``str()`` of it is ``host:port``, with IPv6 addresses in brackets. Two are equal where :meth:`env` is. It cannot be
-    pickled: another process is given what :meth:`env` returns.
+    ``str()`` of it is ``host:port``, with IPv6 addresses in brackets. Two are equal where :meth:`env` is. It can be
+    copied, and pickled: in another process, ``local_address`` and ``interface`` are still those of the node that it was
+    pickled on.
     """
 
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> Endpoint: ...
+    def __deepcopy__(self, memo: object, /) -> Endpoint: ...
     @property
     def host(self) -> str:
         """The store's host, without brackets."""
@@ -193,8 +199,11 @@ class Endpoint:
     def address(self) -> str | None:
         """The host as an address literal."""
     @property
+    def local_address(self) -> str | None:
+        """What peers reach this node by on the endpoint's network, a name or an address; looked up on every access."""
+    @property
     def interface(self) -> str | None:
-        """The interface that carries this node's address on the endpoint's network; looked up on every access."""
+        """The interface that carries it; looked up on every access."""
     @property
     def host_node(self) -> str | None:
         """The name of the node that hosts the store."""
@@ -239,10 +248,10 @@ class Endpoint:
 def resolve_endpoint(
     settings: Any,
     endpoint: str | None,
-    nodelist: str | None,
     port: int | None,
     environ: Mapping[str, str],
     timeout: float,
+    is_child: bool,
 ) -> Endpoint:
     """Decide for this task; see :func:`torchrun_jsc.resolve_endpoint`."""
 
@@ -252,14 +261,14 @@ def lookup(hosts: list[str], timeout: float) -> list[list[str]]:
 def route_to(address: str) -> tuple[str | None, str | None]:
     """Return the source address and the interface of the route to ``address``, where there is one."""
 
-def nodes_of_step(environ: Mapping[str, str]) -> Hostlist | None:
-    """Return the nodes of the Slurm step, or of the allocation where no step is known.
+def count_nodes(settings: Any, environ: Mapping[str, str]) -> tuple[int | None, str | None]:
+    """Return the number of nodes that ``--nnodes=auto`` stands for, where it is known, and what is to be said of it.
 
     :raises SettingError: for a list that cannot be read.
     """
 
 def is_first_of_node(environ: Mapping[str, str]) -> bool:
-    """Return whether this is the first task of its node, as far as Slurm says."""
+    """Return whether this is the first task of its node, as far as its launcher says."""
 
 def expand_hostlist(expression: str) -> list[str]:
     """Return the hosts of a Slurm node list, in its order, repeats included.

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import sys
 from typing import TYPE_CHECKING, Any
 
 from torchrun_jsc.errors import TorchrunJscError
-from torchrun_jsc.messages import exit_with
+from torchrun_jsc.messages import USAGE_ERROR, exit_with
 from torchrun_jsc.resolve import resolve_endpoint
 
 if TYPE_CHECKING:
     from torchrun_jsc._core import Endpoint
 
 FIELDS = (
-    "host", "port", "address", "interface", "host_node", "is_host", "node", "node_rank", "nnodes",
+    "host", "port", "address", "local_address", "interface", "host_node", "is_host", "node", "node_rank", "nnodes",
     "rank", "world_size", "local_rank", "local_world_size", "reasons",
 )  # fmt: skip
 
@@ -47,13 +48,26 @@ def show(endpoint: Endpoint, *, as_json: bool, as_export: bool) -> str:
     return str(endpoint)
 
 
+def _fail_in_shell() -> None:
+    """Print what fails, for ``eval "$(...)" && ...``: of nothing, eval makes a success."""
+    print(f"(exit {USAGE_ERROR})")
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command; exits with status 2 and one line on stderr where there is no answer."""
-    options: dict[str, Any] = vars(parser().parse_args(args))
+    words = sys.argv[1:] if args is None else args
+    try:
+        options: dict[str, Any] = vars(parser().parse_args(words))
+    except SystemExit as bad:
+        if bad.code and any(word.startswith("--ex") for word in words):
+            _fail_in_shell()
+        raise
     as_json, as_export = options.pop("json"), options.pop("export")
     try:
         endpoint = resolve_endpoint(options.pop("endpoint"), **options)
     except TorchrunJscError as error:
+        if as_export:
+            _fail_in_shell()
         exit_with(error)
     print(show(endpoint, as_json=as_json, as_export=as_export))
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Iterator
 
-from torchrun_jsc import _core, patcher, preflight
+from torchrun_jsc import _core, patcher
 from torchrun_jsc.args import options_of
 from torchrun_jsc.beside import Beside
 from torchrun_jsc.current import LAUNCH, Launch
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 #: What was prepared for each ``LaunchConfig``.
 _PREPARED: Beside[Launch] = Beside()
+
+#: What tells workers which interface to use: gloo's, and that of TensorPipe, on which ``torch.distributed.rpc`` runs.
+#: https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/rpc/tensorpipe_agent.cpp
+_INTERFACE_VARIABLES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 
 
 def prepare(
@@ -99,21 +103,40 @@ def running(config: Any, given: frozenset[str]) -> Iterator[None]:
     """Be the launch of ``config`` in this thread, with the workers' environment as planned.
 
     :param given: as for :func:`prepare`, which makes the plan where there is none yet.
+    :raises TorchrunJscError: where the launch cannot work.
     """
     # A config may be launched again; what has come of one launch says nothing of the next one.
     launch = replace(prepare(config, given))
     plan = launch.plan
-    variable = "GLOO_SOCKET_IFNAME"
-    before = os.environ.get(variable)
     token = LAUNCH.set(launch)
-    if plan.gloo_interface is not None:
-        os.environ[variable] = plan.gloo_interface
     try:
-        with preflight.during_launch(launch):
+        if plan.untouched is not None:
+            yield
+            return
+        # Late: torch looks up each module that is loaded, again and again, and this launch needs more of them.
+        from torchrun_jsc import preflight
+
+        if plan.is_host:
+            preflight.make_room(plan.node, config.max_nodes, config.max_nodes * config.nproc_per_node)
+        with preflight.only_one(plan, config.run_id), _workers_environment(plan), preflight.during_launch(launch):
             yield
     finally:
         LAUNCH.reset(token)
-        if plan.gloo_interface is not None:
-            os.environ.pop(variable, None)
-            if before is not None:
-                os.environ[variable] = before
+
+
+@contextmanager
+def _workers_environment(plan: Plan) -> Iterator[None]:
+    """Set what workers inherit, never over the user's, and take it back afterwards."""
+    value = plan.gloo_interface
+    before = {name: os.environ.get(name) for name in _INTERFACE_VARIABLES}
+    # An empty one names none.
+    ours = [] if value is None else [name for name, given in before.items() if not given]
+    os.environ.update(dict.fromkeys(ours, value or ""))
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
+            given = before[name]
+            if given is not None:
+                os.environ[name] = given

@@ -9,7 +9,7 @@ from torchrun_jsc._core import is_first_of_node as is_first_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, NoReturn
+    from typing import NoReturn, Sequence
 
     from torchrun_jsc.errors import TorchrunJscError
 
@@ -65,7 +65,7 @@ def is_first_of_node() -> bool:
     return is_first_task(os.environ)
 
 
-def warn_once_a_node(lines: Iterable[str]) -> None:
+def warn_once_a_node(lines: Sequence[str]) -> None:
     """Print warnings that all tasks of a node share, from the first of them."""
-    if is_first_of_node():
+    if lines and is_first_of_node():
         warn(*lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from torchrun_jsc import _core
 from torchrun_jsc.messages import warn_once_a_node
@@ -33,7 +34,8 @@ def resolve_endpoint(
     stderr. torch is not imported.
 
     :param endpoint: ``host`` or ``host:port`` instead of the one from Slurm.
-    :param nodelist: node list instead of ``SLURM_STEP_NODELIST``, such as ``jwb[0001-0004]``.
+    :param nodelist: node list instead of ``SLURM_STEP_NODELIST``, such as ``jwb[0001-0004]``, or ``@file`` with a name
+        in each line.
     :param node_rank: this node's rank instead of ``SLURM_NODEID``.
     :param host_node_rank: rank of the host node instead of 0; rank 0 of the tasks is there.
     :param host_template: how a node is called on the fast network, such as ``{node}i``; one, or several in order.
@@ -49,6 +51,7 @@ def resolve_endpoint(
     if host_template is not None and not isinstance(host_template, str):
         host_template = ",".join(host_template)
     arguments = {
+        "nodelist": nodelist,
         "node_rank": node_rank,
         "host_node_rank": host_node_rank,
         "host_template": host_template,
@@ -64,15 +67,21 @@ def resolve_endpoint(
         found = _core.resolve_endpoint(
             settings,
             endpoint,
-            nodelist,
             None if port is None else settings.port,
             environ,
             settings.resolve_timeout,
+            _is_child(),
         )
     except RuntimeError as error:
         raise _named(error, given) from None
     warn_once_a_node(found.warnings)
     return found
+
+
+def _is_child() -> bool:
+    """Whether Python's ``multiprocessing`` started this process; asked without importing it."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
 def _named(error: RuntimeError, given: Iterable[str]) -> RuntimeError:

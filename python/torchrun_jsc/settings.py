@@ -60,6 +60,22 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _node_list(text: str) -> str:
+    """Return the node list, or the names that stand in the lines of the ``@file``, each once."""
+    if not text.startswith("@"):
+        return text
+    try:
+        # Not by pathlib, which is one more import on every task.
+        with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123
+            names = dict.fromkeys(line.strip() for line in file)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"cannot read it: {getattr(error, 'strerror', None) or error}") from None
+    names.pop("", None)
+    if not names:
+        raise ValueError("no name stands in it")
+    return ",".join(names)
+
+
 def _choice(*words: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text.lower() not in words:
@@ -127,6 +143,11 @@ TABLE: tuple[Setting, ...] = (
         _names, fallback=(),
     ),
     Setting(
+        "nodelist", "node list or `@file`", "Slurm's",
+        "the nodes in the order of their ranks, as Slurm writes them or one a line in a file (`@$PBS_NODEFILE`)",
+        _node_list,
+    ),
+    Setting(
         "interface", "NCCL syntax", "unset",
         "which interfaces may carry the traffic: `ib0`, `=ib0`, `ib,hsn`, `^docker,lo`, `^=eth0`",
         str,
@@ -174,6 +195,7 @@ class Settings:
     host_node_rank: int | None
     prefer_old_solution: bool
     host_template: list[str]
+    nodelist: str | None
     interface: str | None
     port: int | None
     rank_order: str

@@ -1,22 +1,32 @@
 //! What cannot be right about a launch although each part of it can be used.
 
-use crate::interface;
 use crate::Result;
 
 use super::context::Context;
 use super::host::Host;
 
-/// More nodes than this are not looked up one by one to see whether the endpoint is one of them.
-const MAX_LOOKUPS: usize = 32;
-
 /// Warnings that concern the whole step: from its first task only.
 pub(super) fn of_step(context: &Context<'_>, host: &Host) -> Result<Vec<String>> {
-    let (identity, step) = (context.here.identity, context.here.step);
-    if identity.rank != Some(0) || !step.is_first_of_node() || !step.is_inside() {
+    let (identity, allocation) = (context.here.identity, context.here.allocation);
+    if identity.rank != Some(0) || !allocation.is_first_of_node() || !allocation.is_launched() {
         return Ok(Vec::new());
     }
     let warnings = [numbers(context)?, outside(context, host)];
     Ok(warnings.into_iter().flatten().collect())
+}
+
+/// What of the environment is not believed: said once a node.
+pub(super) fn doubts(context: &Context<'_>) -> Vec<String> {
+    context.here.allocation.doubts.clone()
+}
+
+/// An endpoint at an address that is on a bridge here, as on all nodes.
+pub(super) fn shared(context: &Context<'_>) -> Option<String> {
+    let table = context.here.node.table;
+    let is_shared = |ip| table.owner(ip).filter(|interface| interface.is_shared()).map(|interface| (ip, interface));
+    let (ip, interface) = context.store.addresses.iter().find_map(|&ip| is_shared(ip))?;
+    let is_only = context.store.addresses.len() == 1 && context.options.max_nodes > 1;
+    is_only.then(|| format!("{ip} is on {} of this node, a bridge that other nodes have too", interface.name))
 }
 
 /// A `--node_rank` that is not the rank this node gets.
@@ -41,7 +51,7 @@ pub(super) fn user_rank(context: &Context<'_>) -> Option<String> {
 fn numbers(context: &Context<'_>) -> Result<Option<String>> {
     let options = context.options;
     let Some(nodes) = context.here.identity.nnodes() else { return Ok(None) };
-    let agents = context.here.step.tasks()?.unwrap_or(nodes);
+    let agents = context.here.allocation.processes()?.unwrap_or(nodes);
     let (least, most) = (options.min_nodes, options.max_nodes);
     let given = if least == most { most.to_string() } else { format!("{least}:{most}") };
     if agents > most && agents > nodes {
@@ -57,21 +67,8 @@ fn numbers(context: &Context<'_>) -> Result<Option<String>> {
 
 /// An endpoint that is no node of the step.
 fn outside(context: &Context<'_>, host: &Host) -> Option<String> {
-    let (here, store) = (context.here, context.store);
-    let nodes = here.identity.nodes.as_ref()?;
-    let known =
-        store.named.is_some() || host.is_here || context.options.is_host.is_some() || nodes.hosts.len() > MAX_LOOKUPS;
-    if known || context.options.backend != "c10d" {
-        return None;
-    }
-    let is_endpoint = |name: &str| {
-        let addresses = here.node.resolver.lookup(name).unwrap_or_default();
-        addresses.iter().any(|ip| interface::is_global(*ip) && store.addresses.contains(ip))
-    };
-    let mut names = nodes.hosts.names().flat_map(|node| here.templates.iter().map(move |form| form.apply(&node)));
-    let found = names.any(|name| is_endpoint(&name));
-    let endpoint = &store.endpoint.value;
-    // A node whose look-up timed out may still be the endpoint, so do not warn.
-    (!found && !here.node.resolver.is_late())
+    let known = host.is_here || context.options.is_host.is_some() || context.options.backend != "c10d";
+    let endpoint = &context.store.endpoint.value;
+    (!known && context.store.is_outside(context.here))
         .then(|| format!("the endpoint {endpoint} is none of the step's nodes by name or address: does it run there?"))
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use crate::interface::{self, Interface};
+use crate::interface;
 use crate::slurm::Nodes;
 use crate::template::Template;
 use crate::{Error, Result};
@@ -11,48 +11,90 @@ use crate::{Error, Result};
 use super::decision::Decision;
 use super::here::Here;
 
-/// The name of the node with this rank: the first form that resolves to an address within reach, else the first that
-/// resolves.
+/// A name on the fast network, and what is to be said of this node there, a line each.
+pub(super) struct HostName {
+    pub(super) name: Decision<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The name of the node with this rank: the first form that the resolver knows. Nothing else counts, since it has to be the
+/// same on all nodes: neither the state of this node's interfaces nor its routes.
+///
+/// A form that is certain (the user's template, the site's rule, the node's own name) is skipped where there is no such
+/// name; any other answer ends it. A guess has to be proven, and never ends anything.
 ///
 /// # Errors
 /// [`Error::Setting`] where there is no such node, [`Error::Resolve`] where no form of its name has an address.
-pub(super) fn host_name(here: &Here<'_>, nodes: &Nodes, rank: usize) -> Result<Decision<String>> {
+pub(super) fn host_name(here: &Here<'_>, nodes: &Nodes, rank: usize) -> Result<HostName> {
     let node = nodes.hosts.nth(rank).ok_or_else(|| no_such_node(rank, nodes.hosts.len()))?;
     let mut reason = format!("node {rank} of {} is {node}", nodes.variable);
-    let (mut resolved, mut answers) = (None, Vec::new());
-    // Where the resolver is slow, these two take the time of one.
-    let names = here.templates.first().map(|template| [template.apply(&node), template.apply(&here.identity.name)]);
-    here.node.resolver.ask_early(&names.iter().flatten().map(String::as_str).collect::<Vec<_>>());
+    let (mut known, mut answers, mut warnings) = (None, Vec::new(), Vec::new());
+    // Where the resolver is slow, these take the time of one.
+    let forms = || here.templates.iter();
+    let first = forms().take(1).flat_map(|form| [form.apply(&node), form.apply(&here.identity.name)]);
+    let after_guess =
+        forms().zip(forms().skip(1)).filter(|(form, _)| form.is_guessed()).map(|(_, next)| next.apply(&node));
+    let names: Vec<_> = first.chain(after_guess).collect();
+    here.node.resolver.ask_early(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for template in &here.templates {
         let name = template.apply(&node);
-        if template.is_guessed() && name != node && nodes.hosts.position(&name).is_some() {
-            // `ai` is itself in the node list: another node, not the fast name of `a`.
-            continue;
-        }
-        match here.node.resolver.lookup(&name) {
-            Err(answer) => {
-                check_in_time(here, nodes, &name, &answer)?;
-                answers.push((name, answer));
+        let obstacle = if template.is_guessed() {
+            why_not(here, nodes, template, &node)
+        } else {
+            match here.node.resolver.lookup(&name) {
+                Ok(_) => None,
+                Err(unresolved) if unresolved.is_no_such_name() => Some(Obstacle::NoAddress(unresolved.answer)),
+                Err(unresolved) => return Err(no_address(here, nodes, &name, &unresolved.answer)),
             }
-            Ok(addresses) if is_reachable(here, &addresses) && is_proven(here, nodes, template)? => {
-                return Ok(Decision::new(name, reason));
+        };
+        match obstacle.or_else(|| forbidden(here, template)) {
+            None => return Ok(found(here, template, Decision::new(name, reason), warnings)),
+            Some(Obstacle::NoAddress(answer)) => answers.push((name, answer)),
+            Some(Obstacle::OfAll(why)) => {
+                write!(reason, ", {name} is not taken: {why}").expect("a string takes all");
+                known = known.or((!template.is_guessed()).then_some((template, name)));
             }
-            Ok(addresses) => {
-                if let Some(obstacle) = obstacle(here, &addresses) {
-                    write!(reason, ", {name} is skipped: {obstacle}").expect("a string takes all");
-                }
-                if !template.is_guessed() {
-                    resolved = resolved.or(Some(name));
-                }
-            }
+            Some(Obstacle::OfThisNode(why)) => warnings.push(format!("{name} is not taken for {node}: {why}")),
         }
     }
-    if let Some(name) = resolved {
-        return Ok(Decision::new(name, reason));
+    if let Some((template, name)) = known {
+        return Ok(found(here, template, Decision::new(name, reason), warnings));
     }
     let (names, mut answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     answers.dedup();
-    Err(unresolved(here, nodes, &names.join(","), &answers.join("; ")))
+    Err(no_address(here, nodes, &names.join(","), &answers.join("; ")))
+}
+
+/// Why a form of the host's name is not taken.
+enum Obstacle {
+    /// What the resolver answers.
+    NoAddress(String),
+    /// What holds on all nodes.
+    OfAll(String),
+    /// What other nodes may not see.
+    OfThisNode(String),
+}
+
+/// The interface that carries this node's name in that form, where the user allows others only.
+fn forbidden(here: &Here<'_>, template: &Template) -> Option<Obstacle> {
+    let own = here.node.resolver.ask(&template.apply(&here.identity.name)).ok()?;
+    let (_, interface) = here.own(&own)?;
+    let why = || Obstacle::OfAll(format!("{} is not allowed by TORCHRUN_JSC_INTERFACE", interface.name));
+    (!here.allows(interface)).then(why)
+}
+
+/// The name that was found, with a line where this node's interface to that network cannot be used.
+fn found(here: &Here<'_>, template: &Template, name: Decision<String>, mut warnings: Vec<String>) -> HostName {
+    let own_name = template.apply(&here.identity.name);
+    let own = here.node.resolver.ask(&own_name).unwrap_or_default();
+    match (here.own(&own), own.first()) {
+        (Some((ip, interface)), _) => warnings.extend(here.unusable(ip, interface)),
+        (None, Some(ip)) if interface::is_global(*ip) && here.node.table.lacks(*ip) && here.is_member() => {
+            warnings.push(format!("{own_name} is {ip}, which no interface of {} has", here.identity.name));
+        }
+        _ => {}
+    }
+    HostName { name, warnings }
 }
 
 /// A host rank that no node of the step has.
@@ -61,7 +103,7 @@ pub(super) fn no_such_node(rank: usize, nodes: usize) -> Error {
     Error::setting("TORCHRUN_JSC_HOST_NODE_RANK", rank.to_string(), reason)
 }
 
-fn unresolved(here: &Here<'_>, nodes: &Nodes, names: &str, answer: &str) -> Error {
+fn no_address(here: &Here<'_>, nodes: &Nodes, names: &str, answer: &str) -> Error {
     let by_template = !here.settings.host_template.is_empty();
     Error::Resolve {
         name: if by_template { "TORCHRUN_JSC_HOST_TEMPLATE".into() } else { nodes.variable.clone() },
@@ -71,49 +113,34 @@ fn unresolved(here: &Here<'_>, nodes: &Nodes, names: &str, answer: &str) -> Erro
     }
 }
 
-/// A name whose answer is late may be known on other nodes. Nothing is decided without it: two nodes would go to two
-/// names.
-fn check_in_time(here: &Here<'_>, nodes: &Nodes, name: &str, answer: &str) -> Result<()> {
-    if here.node.resolver.is_late() {
-        return Err(unresolved(here, nodes, name, answer));
+/// Why a guessed form of the name of `node` is not taken, if it is not.
+///
+/// Its own name in that form, on an interface of its own, proves to a node that names are made like this here: where a
+/// domain answers for every name, or the names are those of service processors, a guess resolves without being a node's.
+fn why_not(here: &Here<'_>, nodes: &Nodes, template: &Template, node: &str) -> Option<Obstacle> {
+    let name = template.apply(node);
+    if name != node && nodes.hosts.position(&name).is_some() {
+        // `ai` is itself in the node list: another node, not the fast name of `a`.
+        return Some(Obstacle::OfAll(format!("{name} is another node")));
     }
-    Ok(())
-}
-
-/// Whether one of the addresses is this node's, or on a route through an allowed interface.
-fn is_reachable(here: &Here<'_>, addresses: &[IpAddr]) -> bool {
-    let table = here.node.table;
-    addresses.iter().filter(|&&ip| interface::is_global(ip)).any(|&ip| {
-        let source = table.proof_of_self(ip).map(|_| ip).or_else(|| here.node.resolver.source_to(ip));
-        let carrier = source.and_then(|source| table.proof_of_self(source));
-        carrier.is_some_and(|carrier| carrier.unusable().is_none() && here.allows(carrier))
-    })
-}
-
-/// The interface that would carry traffic to one of the addresses, and why it cannot.
-fn obstacle(here: &Here<'_>, addresses: &[IpAddr]) -> Option<String> {
-    let leads_to = |interface: &Interface, ip| interface.addresses.iter().any(|address| address.network_contains(ip));
-    here.node.table.interfaces.iter().find_map(|interface| {
-        let why = interface.unusable()?;
-        addresses.iter().any(|&ip| leads_to(interface, ip)).then(|| format!("{} {why}", interface.name))
-    })
-}
-
-/// Whether names are made like this here: it is the site's rule, or this node's own name proves it. Where a
-/// domain answers for every name, a guess resolves without being a node's.
-fn is_proven(here: &Here<'_>, nodes: &Nodes, template: &Template) -> Result<bool> {
-    // A login node has no name in the list that could prove anything.
-    if !template.is_guessed() || here.identity.rank.is_none() {
-        return Ok(true);
+    if let Err(unresolved) = here.node.resolver.ask(&name) {
+        let is_final = unresolved.is_no_such_name();
+        let answer = unresolved.answer;
+        return Some(if is_final { Obstacle::NoAddress(answer) } else { Obstacle::OfAll(answer) });
     }
-    let name = template.apply(&here.identity.name);
-    if nodes.hosts.position(&name).is_some() {
-        // This node's guessed name is another node's own name, so it cannot test the guess here; the other nodes can.
-        return Ok(true);
+    let own_name = template.apply(&here.identity.name);
+    // A login node has no name in the list that could prove anything. Where this node's guessed name is another node's own
+    // name, or where the system does not list its interfaces, it cannot test the guess; the other nodes can.
+    let can_test = here.identity.rank.is_some() && !here.node.table.is_unknown();
+    if !can_test || nodes.hosts.position(&own_name).is_some() {
+        return None;
     }
-    let own = here.node.resolver.lookup(&name);
-    if let Err(answer) = &own {
-        check_in_time(here, nodes, &name, answer)?;
+    match here.node.resolver.ask(&own_name) {
+        Err(unresolved) => Some(Obstacle::OfAll(format!("{own_name}: {unresolved}"))),
+        Ok(own) if here.own(&own).is_some() => None,
+        Ok(own) => {
+            let own = own.first().map_or_else(String::new, IpAddr::to_string);
+            Some(Obstacle::OfThisNode(format!("{own_name} is {own}, which no interface of {} has", here.identity.name)))
+        }
     }
-    Ok(here.own(&own.unwrap_or_default()).is_some())
 }

@@ -3,39 +3,43 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::environ::Variable;
+use crate::allocation::{Allocation, Started};
+use crate::environ::Environ;
 use crate::host_port::HostPort;
 use crate::launched::Launched;
 use crate::node::Node;
 use crate::settings::Settings;
-use crate::slurm::{Nodes, Step};
+use crate::slurm::Nodes;
 use crate::{Error, Result};
 
 use super::decision::Decision;
 use super::here::Here;
 use super::identity::{self, Identity};
 use super::local;
-use super::names::Form;
 use super::port;
 use super::rank;
 use super::store::Store;
 
-/// Where the store is, and the place of this task among the others. What Slurm does not say is `None`.
+/// Where the store is, and the place of this task among the others. What nobody says is `None`.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "python", derive(serde::Serialize, serde::Deserialize))]
 pub struct Endpoint {
-    settings: Settings,
-    step: Step,
-    store: Store,
+    /// Where the store is. The port is always known.
+    pub host_port: HostPort,
     /// The store's port.
     pub port: u16,
+    /// The endpoint's address that suits this node best.
+    pub address: Option<IpAddr>,
     /// The node that hosts the store, where its name is known.
     pub host_node: Option<String>,
-    /// This node.
-    pub identity: Identity,
+    /// This node's name.
+    pub node: String,
+    /// This node's place in the step: torch's `GROUP_RANK`, `NODE_RANK` of other programs.
+    pub node_rank: Option<usize>,
     /// The number of nodes.
     pub nnodes: Option<usize>,
     /// The number of this task among all: torch's `RANK`.
-    pub rank: Option<Decision<usize>>,
+    pub rank: Option<usize>,
     /// The number of tasks.
     pub world_size: Option<usize>,
     /// The number of this task on its node.
@@ -44,6 +48,31 @@ pub struct Endpoint {
     pub local_world_size: Option<usize>,
     /// What the user should know, a line each.
     pub warnings: Vec<String>,
+    /// Why each part is what it is, by the names that Python knows it by.
+    pub reasons: BTreeMap<String, String>,
+    /// This node's own address, where it is known already.
+    local: Option<OwnAddress>,
+    /// What the own address is found by. It goes to no other process.
+    #[cfg_attr(feature = "python", serde(skip))]
+    origin: Option<Origin>,
+}
+
+/// A node's own name or address on the endpoint's network, and the interface that carries it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "python", derive(serde::Serialize, serde::Deserialize))]
+pub struct OwnAddress {
+    /// What peers reach this node by.
+    pub address: Option<String>,
+    /// The interface that carries it.
+    pub interface: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Origin {
+    settings: Settings,
+    allocation: Allocation,
+    identity: Identity,
+    store: Store,
 }
 
 /// The caller's own choice.
@@ -53,6 +82,8 @@ pub struct Given<'a> {
     pub endpoint: Option<&'a str>,
     /// The port, for an endpoint without one.
     pub port: Option<u16>,
+    /// Whether the caller was started inside a task, as by Python's `multiprocessing`: the task's ranks are not its own.
+    pub is_child: bool,
 }
 
 /// Decide for this task.
@@ -63,37 +94,70 @@ pub struct Given<'a> {
 pub fn endpoint(
     settings: Settings,
     given: Given<'_>,
-    step: Step,
+    environ: Environ,
     launched: &Launched,
     node: Node<'_>,
 ) -> Result<Endpoint> {
-    let mut identity = identity::identify(&step, node.hostname, None)?;
-    if let Some(rank) = settings.node_rank.or(launched.group_rank) {
-        identity.rank = Some(rank);
-    }
-    let here = Here::new(&settings, &step, node, &identity)?;
+    let allocation = Allocation::new(environ, settings.given_nodes(), node)?;
+    let mut identity = identity::identify(&allocation, node.hostname, None)?;
+    let told = settings.node_rank.or(launched.group_rank);
+    identity.rank = identity.rank.or(told);
+    check_step(&allocation, launched)?;
+    let here = Here::new(&settings, &allocation, node, &identity)?;
     let (store, port) = store_of(&here, given, launched)?;
-    let rank = rank::of_task(&here, launched)?;
-    let mut warnings: Vec<String> = identity.warning.clone().into_iter().collect();
+    let mut warnings = allocation.doubts.clone();
+    warnings.extend(identity.warning.clone());
+    warnings.extend(store.warnings.clone());
     warnings.extend(rank::contradictions(&here, launched, &store)?);
-    let inside = step.is_inside();
-    let counts = if inside { step.tasks_per_node()? } else { None };
-    let local_size = counts.as_ref().and_then(|counts| counts.on_node(identity.counted_place(identity.rank?)?));
-    let (world_size, local_rank) = if inside { (step.tasks()?, step.number(Variable::LocalId)?) } else { (None, None) };
+    let is_inside = given.is_child && launched.rank.is_none();
+    if is_inside && !matches!(allocation.started(), Started::Otherwise) {
+        warnings
+            .push("no RANK: this process was started inside a task, by multiprocessing; its parent can tell it".into());
+    }
+    let is_own = !is_inside && rank::started_inside(&here, launched)?.is_none();
+    let rank = if is_inside { None } else { rank::of_task(&here, launched, &store)? };
+    let counts = allocation.processes_per_node()?;
+    let place = identity.rank.and_then(|rank| identity.counted_place(rank));
+    let local_size = allocation.local_size().or_else(|| counts.as_ref()?.on_node(place?)).filter(|_| is_own);
+    let (world_size, local_rank) =
+        if is_own { (allocation.processes()?, allocation.local_id()?) } else { (None, None) };
+    let reasons = [
+        ("endpoint", Some(&store.endpoint.reason)),
+        ("rank", rank.as_ref().map(|rank| &rank.reason)),
+        ("node_rank", identity.rank.map(|_| &identity.rank_source)),
+    ];
+    let own = |(name, reason): (&str, Option<&String>)| Some((name.to_owned(), reason?.clone()));
     Ok(Endpoint {
+        host_port: store.endpoint.value.clone(),
         port,
+        address: store.addresses.first().copied(),
         host_node: host_node(&store, &identity),
+        node: identity.name.clone(),
+        node_rank: told.or(launched.node_rank).or(identity.rank),
         nnodes: launched.group_world_size.or(identity.nnodes()),
+        rank: rank.as_ref().map(|rank| rank.value),
         world_size: launched.world_size.or(world_size),
         local_rank: launched.local_rank.or(local_rank),
         local_world_size: launched.local_world_size.or(local_size),
-        rank,
         warnings,
-        store,
-        identity,
-        settings,
-        step,
+        reasons: reasons.into_iter().filter_map(own).collect(),
+        local: None,
+        origin: Some(Origin { settings, allocation, identity, store }),
     })
+}
+
+/// Refuse the environment of a task that lacks the step's own variables: it has a rank, which nobody would know.
+fn check_step(allocation: &Allocation, launched: &Launched) -> Result<()> {
+    match allocation.signs_of_a_step()? {
+        Some(sign) if launched.rank.is_none() => {
+            let reason = format!(
+                "not set, although {sign}; a container needs all of Slurm's variables, SLURM_STEP_NODELIST, SLURM_STEP_ID, \
+                 SLURM_STEP_NUM_TASKS and SLURM_STEP_TASKS_PER_NODE too"
+            );
+            Err(Error::setting("SLURM_STEP_NODELIST", "", reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The caller's endpoint, else `MASTER_ADDR`, else the host node of the step; with its port.
@@ -126,6 +190,10 @@ fn store_of(here: &Here<'_>, given: Given<'_>, launched: &Launched) -> Result<(S
 
 fn nodes<'a>(here: &Here<'a>) -> Result<&'a Nodes> {
     here.identity.nodes.as_ref().ok_or_else(|| {
+        if here.allocation.is_launched() {
+            let reason = "not set, and neither Slurm nor MASTER_ADDR tells the nodes; give a node list or @file";
+            return Error::setting("TORCHRUN_JSC_NODELIST", "", reason);
+        }
         let reason = "not set, and there is no MASTER_ADDR; start it with srun, or give an endpoint";
         Error::setting("SLURM_STEP_NODELIST", "", reason)
     })
@@ -138,8 +206,8 @@ fn port_of(here: &Here<'_>, given: Given<'_>, launched: &Launched) -> Result<Dec
     if let Some(port) = launched.master_port {
         return Ok(Decision::new(port, "of MASTER_PORT"));
     }
-    if here.settings.port.is_none() && !here.step.is_allocated() {
-        return Err(Error::setting("MASTER_PORT", "", "not set, and there is no Slurm job to derive it from"));
+    if here.settings.port.is_none() && !here.allocation.is_allocated() {
+        return Err(Error::setting("MASTER_PORT", "", "not set, and there is no job to derive it from"));
     }
     Ok(port::decide(here))
 }
@@ -151,39 +219,34 @@ fn host_node(store: &Store, identity: &Identity) -> Option<String> {
 }
 
 impl Endpoint {
-    /// Where the store is, and why it is there. The port is always known.
-    #[must_use]
-    pub fn host_port(&self) -> &Decision<HostPort> {
-        &self.store.endpoint
-    }
-
-    /// The endpoint's address that suits this node best.
-    #[must_use]
-    pub fn address(&self) -> Option<IpAddr> {
-        self.store.addresses.first().copied()
-    }
-
-    /// How the endpoint's host is made of the host node's name.
-    #[must_use]
-    pub fn form(&self) -> Option<&Form> {
-        self.store.named.as_ref().map(|found| &found.form)
-    }
-
     /// Whether this task serves the store: under `env://` the one with rank 0 does.
     ///
     /// <https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/rendezvous.py>
     #[must_use]
     pub fn is_host(&self) -> Option<bool> {
-        self.rank.as_ref().map(|rank| rank.value == 0)
+        self.rank.map(|rank| rank == 0)
     }
 
-    /// The interface that carries this node's address on the endpoint's network.
+    /// What peers reach this node by, and on which interface; `node` is the one where the endpoint was found.
     #[must_use]
-    pub fn interface(&self, node: Node<'_>) -> Option<String> {
-        let here = Here::new(&self.settings, &self.step, node, &self.identity).ok()?;
-        let is_named = self.identity.rank.is_some() && self.store.host_rank() == self.identity.rank;
-        let is_host_node = is_named || here.own(&self.store.addresses).is_some();
-        local::decide(&here, &self.store, is_host_node).interface.map(|interface| interface.value)
+    pub fn own_address(&self, node: Node<'_>) -> OwnAddress {
+        let found = || {
+            let Origin { settings, allocation, identity, store } = self.origin.as_ref()?;
+            let here = Here::new(settings, allocation, node, identity).ok()?;
+            let is_named = identity.rank.is_some() && store.host_rank() == identity.rank;
+            let local = local::decide(&here, store, is_named || here.own(&store.addresses).is_some());
+            Some(OwnAddress {
+                address: local.address.map(|address| address.value),
+                interface: local.interface.map(|interface| interface.value),
+            })
+        };
+        self.local.clone().or_else(found).unwrap_or_default()
+    }
+
+    /// The same endpoint for another process: what peers reach this node by is found now.
+    #[must_use]
+    pub fn settled(&self, node: Node<'_>) -> Self {
+        Self { local: Some(self.own_address(node)), origin: None, ..self.clone() }
     }
 
     /// The variables of torch's `env://` initialisation, as far as they are known, and `NODE_RANK`.
@@ -191,25 +254,14 @@ impl Endpoint {
     pub fn env(&self) -> BTreeMap<&'static str, String> {
         let text = |value: Option<usize>| value.map(|value| value.to_string());
         let pairs = [
-            ("MASTER_ADDR", Some(self.store.host().to_owned())),
+            ("MASTER_ADDR", Some(self.host_port.host.clone())),
             ("MASTER_PORT", Some(self.port.to_string())),
-            ("RANK", text(self.rank.as_ref().map(|rank| rank.value))),
+            ("RANK", text(self.rank)),
             ("WORLD_SIZE", text(self.world_size)),
             ("LOCAL_RANK", text(self.local_rank)),
             ("LOCAL_WORLD_SIZE", text(self.local_world_size)),
-            ("NODE_RANK", text(self.identity.rank)),
+            ("NODE_RANK", text(self.node_rank)),
         ];
         pairs.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-
-    /// Why each part is what it is, by the names that Python knows it by.
-    #[must_use]
-    pub fn reasons(&self) -> BTreeMap<&'static str, &str> {
-        let pairs = [
-            ("endpoint", Some(&self.store.endpoint.reason)),
-            ("rank", self.rank.as_ref().map(|rank| &rank.reason)),
-            ("node_rank", self.identity.rank.map(|_| &self.identity.rank_source)),
-        ];
-        pairs.into_iter().filter_map(|(name, reason)| Some((name, reason?.as_str()))).collect()
     }
 }

@@ -30,8 +30,10 @@ pub(super) fn decide(context: &Context<'_>, local: &Local) -> Gloo {
         Some(nccl) => first_of_nccl(context, nccl, local.interface.as_ref()),
         None => local.interface.clone(),
     };
-    // Without a local address the missing route was already warned about.
-    let warning = (set.is_none() && local.address.is_some()).then(|| {
+    // Without a local address the missing route was already warned about. Where the system does not list its interfaces,
+    // gloo looks for one by itself.
+    let is_lost = set.is_none() && local.address.is_some() && !context.here.node.table.is_unknown();
+    let warning = is_lost.then(|| {
         let names = context.here.node.table.usable_names().join(", ");
         let cause = match &settings.nccl_socket_ifname {
             Some(nccl) => format!("NCCL_SOCKET_IFNAME={nccl:?} names no usable interface"),
@@ -54,6 +56,9 @@ fn first_of_nccl(context: &Context<'_>, nccl: &str, local: Option<&Decision<Stri
 
 fn missing(context: &Context<'_>, given: &str) -> Option<String> {
     let table = context.here.node.table;
+    if table.is_unknown() {
+        return None;
+    }
     let absent = given.split(',').map(str::trim).find(|name| !table.interfaces.iter().any(|i| i.name == *name))?;
     let (node, names) = (&context.here.identity.name, table.usable_names().join(", "));
     Some(format!("GLOO_SOCKET_IFNAME={given:?}: no interface {absent:?} on node {node}; there are {names}"))

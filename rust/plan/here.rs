@@ -2,21 +2,21 @@
 
 use std::net::IpAddr;
 
+use crate::allocation::Allocation;
 use crate::interface::{self, Filter, Interface};
 use crate::node::Node;
 use crate::settings::Settings;
 use crate::site;
-use crate::slurm::Step;
 use crate::template::Template;
 use crate::{Error, Result};
 
 use super::identity::Identity;
 
-/// This node in its step, with what the user and the site say.
+/// This node in its allocation, with what the user and the site say.
 #[derive(Clone)]
 pub(super) struct Here<'a> {
     pub(super) settings: &'a Settings,
-    pub(super) step: &'a Step,
+    pub(super) allocation: &'a Allocation,
     pub(super) node: Node<'a>,
     pub(super) identity: &'a Identity,
     /// How nodes are called on the fast network, to be tried in order.
@@ -30,16 +30,26 @@ impl<'a> Here<'a> {
     ///
     /// # Errors
     /// [`Error::Setting`] for a template that makes no names, and for a list of interfaces of which this node has none.
-    pub(super) fn new(settings: &'a Settings, step: &'a Step, node: Node<'a>, identity: &'a Identity) -> Result<Self> {
-        let templates = site::templates(&settings.host_template, step)?;
-        let here = Self { settings, step, node, identity, templates, filter: settings.filter() };
+    pub(super) fn new(
+        settings: &'a Settings,
+        allocation: &'a Allocation,
+        node: Node<'a>,
+        identity: &'a Identity,
+    ) -> Result<Self> {
+        let templates = site::templates(&settings.host_template, allocation.environ())?;
+        let here = Self { settings, allocation, node, identity, templates, filter: settings.filter() };
         let Some(filter) = &here.filter else { return Ok(here) };
         let usable = node.table.usable_names();
-        if usable.iter().any(|name| filter.allows(name)) {
+        if node.table.is_unknown() || usable.iter().any(|name| filter.allows(name)) {
             return Ok(here);
         }
         let reason = format!("no usable interface of {} matches; there are {}", identity.name, usable.join(", "));
         Err(Error::setting("TORCHRUN_JSC_INTERFACE", filter.text(), reason))
+    }
+
+    /// Whether this node is one of those that are known: a login node is none.
+    pub(super) fn is_member(&self) -> bool {
+        self.identity.rank.is_some()
     }
 
     /// Whether the user limits the traffic to some interfaces.
@@ -57,11 +67,11 @@ impl<'a> Here<'a> {
     /// # Errors
     /// [`Error::Resolve`] where it has none.
     pub(super) fn addresses(&self, name: &str, host: &str) -> Result<Vec<IpAddr>> {
-        let answer = self.node.resolver.lookup(host).map_err(|answer| Error::Resolve {
+        let answer = self.node.resolver.lookup(host).map_err(|unresolved| Error::Resolve {
             name: name.to_owned(),
             host: host.to_owned(),
             node: self.node.hostname.to_owned(),
-            answer,
+            answer: unresolved.answer,
         })?;
         let mut addresses: Vec<_> = answer.iter().map(IpAddr::to_canonical).collect();
         if addresses.len() > 1 {
@@ -78,6 +88,12 @@ impl<'a> Here<'a> {
             Some(interface) if self.allows(interface) => 1,
             _ => 2,
         }
+    }
+
+    /// What is to be said of an interface that should carry this node's address and cannot.
+    pub(super) fn unusable(&self, ip: IpAddr, interface: &Interface) -> Option<String> {
+        let why = interface.unusable()?;
+        Some(format!("{} of node {}, which has {ip}, {why}", interface.name, self.identity.name))
     }
 
     /// The first of these addresses that proves to be this node's, with the interface that has it.

@@ -6,7 +6,6 @@ use super::context::Context;
 use super::decision::Decision;
 use super::derive;
 use super::outcome::HostCheck;
-use crate::environ::Variable;
 
 /// What is known of the host node.
 #[derive(Debug, Clone, Default)]
@@ -47,12 +46,13 @@ pub(super) fn decide(context: &Context<'_>) -> Result<Host> {
         host.name = Some(identity.name.clone());
     }
     // Outside a step nobody says which agent of a node is the first: torch's own retry finds out.
-    let local_id = context.here.step.number(Variable::LocalId)?;
+    let local_id = context.here.allocation.local_id()?;
     let is_by_function = !context.here.settings.prefer_arg_patching || (answer.value && local_id.is_none());
     host.check = if is_by_function { HostCheck::Function } else { HostCheck::Argument };
     host.serves = Some(match local_id {
         Some(local) if local > 0 && answer.value => {
-            Decision::new(false, format!("SLURM_LOCALID={local}: the first agent of the host node hosts"))
+            let name = context.here.allocation.names()[2].name();
+            Decision::new(false, format!("{name}={local}: the first agent of the host node hosts"))
         }
         _ => answer,
     });
@@ -114,9 +114,9 @@ fn by_address(context: &Context<'_>) -> Option<Decision<bool>> {
         return Some(Decision::new(true, format!("{known_as}{ip}, on {} of this node", interface.name)));
     }
     let table = here.node.table;
-    let tells = store.addresses.iter().find(|&&ip| interface::is_global(ip) && table.owner(ip).is_none())?;
+    let tells = store.addresses.iter().find(|&&ip| interface::is_global(ip) && table.lacks(ip))?;
     // Without nodes that are known torch's own check may know better, for example behind address translation.
-    let is_known = here.step.is_allocated() || here.identity.rank.is_some();
+    let is_known = here.allocation.is_allocated() || here.identity.rank.is_some();
     is_known.then(|| Decision::new(false, format!("{known_as}{tells}, which no interface of this node has")))
 }
 

@@ -1,40 +1,42 @@
-//! Which node of the step this is.
+//! Which node of the allocation this is.
 
-use crate::environ::Variable;
+use crate::allocation::Allocation;
 use crate::label::split;
-use crate::slurm::{Nodes, Ordered, Step};
+use crate::slurm::{Nodes, Ordered};
 use crate::{Error, Result};
 
-/// This node's name and place in the step.
+/// This node's name and place among the others.
 #[derive(Debug, Clone, Default)]
 pub struct Identity {
     /// Its name: as in the node list where it is found there, else what the node calls itself.
     pub name: String,
-    /// Its place in the step, counted from 0.
+    /// Its place among the nodes, counted from 0.
     pub rank: Option<usize>,
     /// Where the rank was read.
     pub rank_source: String,
-    /// The nodes of the step.
+    /// The nodes of the step, or of the allocation.
     pub nodes: Option<Nodes>,
     /// Slurm's own list, which its task counts follow, where `nodes` has another order.
     pub listed: Option<Nodes>,
-    /// What is contradictory about it.
+    /// Why Slurm's numbers of nodes and tasks cannot be this node's, where its name contradicts them.
+    pub contradiction: Option<String>,
+    /// What is contradictory about it, for the node that speaks of it.
     pub warning: Option<String>,
 }
 
 impl Identity {
-    /// The number of nodes of the step.
+    /// The number of nodes.
     #[must_use]
     pub fn nnodes(&self) -> Option<usize> {
         self.nodes.as_ref().map(|nodes| nodes.hosts.len())
     }
 
-    /// Whether the step is known to have more than one node.
+    /// Whether there is known to be more than one node.
     pub(super) fn has_peers(&self) -> bool {
         self.nnodes().is_some_and(|nodes| nodes > 1)
     }
 
-    /// The node after this one in the step, and after the last one the first.
+    /// The node after this one, and after the last one the first.
     pub(super) fn peer(&self) -> Option<String> {
         let nodes = &self.nodes.as_ref()?.hosts;
         nodes.nth(self.rank?.checked_add(1)? % nodes.len())
@@ -52,28 +54,38 @@ impl Identity {
     }
 }
 
-/// Find this node in its step by its name (`SLURMD_NODENAME`, then the host name) and by `SLURM_NODEID`.
+/// Find this node among the others by its name (`SLURMD_NODENAME`, then the host name) and by `SLURM_NODEID`.
 ///
 /// `wanted` is the number of nodes of the launch, where there is one. For a launch on one node, a node list that cannot
 /// be read is as if there were none.
-pub(super) fn identify(step: &Step, hostname: &str, wanted: Option<usize>) -> Result<Identity> {
-    let name = step.get(Variable::NodeName).unwrap_or(hostname);
-    let found = match step.ordered_nodes(name, wanted) {
+pub(super) fn identify(allocation: &Allocation, hostname: &str, wanted: Option<usize>) -> Result<Identity> {
+    let name = allocation.node_name().unwrap_or(hostname);
+    let found = match allocation.ordered_nodes(name, wanted) {
         Err(_) if wanted == Some(1) => None,
         found => found?,
     };
-    // In a batch script SLURM_NODEID is the script's own; under ssh and mpirun it may be another node's.
-    let id = if step.is_inside() { step.number(Variable::NodeId)? } else { None };
+    let id = allocation.node_id()?;
     let Some(found) = found else {
         return Ok(Identity { name: name.into(), rank: id, rank_source: "SLURM_NODEID".into(), ..Identity::default() });
     };
     let nodes = &found.nodes;
-    let by_name = nodes.place(name).or_else(|| nodes.place(hostname)).or_else(|| nodes.place_by_label(hostname));
+    // Outside a step a name that was handed on with the environment is another node's.
+    let (first, second) = if allocation.is_task() { (name, hostname) } else { (hostname, name) };
+    let by_name = nodes.place(first).or_else(|| nodes.place(second)).or_else(|| nodes.place_by_label(hostname));
+    // Slurm's number is none of a list that has the user's order.
+    let id = id.filter(|_| by_name.is_none() || !allocation.has_given_nodes());
     match (by_name, id) {
+        (Some(place), Some(id)) if place == id && nodes.place(hostname).is_some_and(|own| own != id) => {
+            Ok(handed(found, name, hostname, id))
+        }
         (Some(place), Some(id)) if place == id || nodes.hosts.nth(id).as_deref() == Some(name) => {
             Ok(by_id(found, name, id))
         }
-        (Some(place), Some(id)) => Ok(contradicted(found, name, hostname, place, id)),
+        (Some(place), Some(id)) => {
+            let found = contradicted(found, name, hostname, place, id);
+            let is_explained = found.contradiction.is_none() && allocation.is_handed_on();
+            Ok(Identity { warning: found.warning.filter(|_| !is_explained), ..found })
+        }
         (Some(place), None) => Ok(by_list(found, name, place)),
         (None, Some(id)) if id < nodes.hosts.len() => Ok(by_id(found, name, id)),
         (None, Some(id)) => {
@@ -96,8 +108,17 @@ fn by_list(found: Ordered, name: &str, rank: usize) -> Identity {
         rank_source: nodes.variable.clone(),
         nodes: Some(nodes),
         listed,
+        contradiction: None,
         warning: None,
     }
+}
+
+/// This node, where name and id are those of another one, and the host name is its own.
+fn handed(found: Ordered, name: &str, hostname: &str, id: usize) -> Identity {
+    let place = found.nodes.place(hostname).unwrap_or(id);
+    let said = format!("SLURM_NODEID={id} and SLURMD_NODENAME={name} contradict the host name {hostname}");
+    let warning = Some(format!("{said}; taking {place}"));
+    Identity { contradiction: Some(said), warning, ..by_list(found, hostname, place) }
 }
 
 /// This node, where its name and its id are those of two places.
@@ -111,10 +132,11 @@ fn contradicted(found: Ordered, name: &str, hostname: &str, place: usize, id: us
             format!("SLURMD_NODENAME={name} contradicts SLURM_NODEID={id} and the host name {hostname}; taking {id}");
         return Identity { warning: Some(warning), ..by_id(found, name, id) };
     }
+    if found.is_id_in_group(name, id) {
+        return by_list(found, name, place);
+    }
+    let said = format!("SLURM_NODEID={id} contradicts {}, where {name} is number {place}", found.nodes.variable);
     // Warn on one node only. If every node was handed the same id, node 0 sees no contradiction, so node 1 speaks.
-    let warning = (place <= 1 && !found.is_id_in_group(name, id)).then(|| {
-        let list = &found.nodes.variable;
-        format!("SLURM_NODEID={id} contradicts {list}, where {name} is number {place}; taking {place}")
-    });
-    Identity { warning, ..by_list(found, name, place) }
+    let warning = (place <= 1).then(|| format!("{said}; taking {place}"));
+    Identity { contradiction: Some(said), warning, ..by_list(found, name, place) }
 }

@@ -1,11 +1,11 @@
 //! The plan of a launch.
 
-use crate::environ::Variable;
+use crate::allocation::Allocation;
+use crate::environ::Environ;
 use crate::host_port::HostPort;
 use crate::node::Node;
 use crate::options::Options;
 use crate::settings::Settings;
-use crate::slurm::Step;
 use crate::Result;
 
 use super::context::Context;
@@ -18,10 +18,10 @@ use super::outcome::Plan;
 use super::store::Store;
 use super::{checks, gloo, local, order, port, stay_out};
 
-/// Whether nodes may be started one by one, so that the host is known later than this node: without Slurm.
+/// Whether nodes may be started one by one, so that the host is known later than this node: without an allocation.
 #[must_use]
-pub fn may_start_late(step: &Step) -> bool {
-    !step.is_allocated()
+pub fn may_start_late(environ: &Environ) -> bool {
+    !Allocation::is_one(environ)
 }
 
 /// Decide for this node.
@@ -29,9 +29,13 @@ pub fn may_start_late(step: &Step) -> bool {
 /// # Errors
 /// [`crate::Error::Setting`] for a variable or option that cannot be used, [`crate::Error::Resolve`] for an endpoint
 /// without an address.
-pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>) -> Result<Plan> {
-    let mut plan = Plan { in_step: step.is_inside(), ..Plan::default() };
-    let missing = fill::missing(options, step);
+pub fn plan(settings: &Settings, options: &Options, environ: Environ, node: Node<'_>) -> Result<Plan> {
+    if let Some(reason) = stay_out::alone(options)? {
+        return Ok(Plan { untouched: Some(reason), ..Plan::default() });
+    }
+    let allocation = &Allocation::new(environ, settings.given_nodes(), node)?;
+    let mut plan = Plan { in_step: allocation.is_launched(), ..Plan::default() };
+    let missing = fill::missing(options, allocation);
     if let (None, Some(reason)) = (missing, stay_out::reason(options)) {
         return Ok(Plan { untouched: Some(reason), ..plan });
     }
@@ -39,12 +43,8 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
         Some(missing) if missing.endpoint => None,
         _ => Some(HostPort::parse("--rdzv_endpoint", &options.endpoint)?),
     };
-    let is_on_loopback = given.as_ref().is_some_and(HostPort::is_loopback) && !options.is_etcd();
-    // Nothing of Slurm is read for a launch on one node.
-    if !(is_on_loopback && options.max_nodes == 1) {
-        plan.identity = identity::identify(step, node.hostname, Some(options.max_nodes))?;
-    }
-    if is_on_loopback {
+    plan.identity = identity::identify(allocation, node.hostname, Some(options.max_nodes))?;
+    if given.as_ref().is_some_and(HostPort::is_loopback) && !options.is_etcd() {
         stay_out::refuse_loopback(options, &options.endpoint, &plan.identity, missing.is_some())?;
         // torch alone would not know what is filled in.
         if missing.is_none() {
@@ -52,7 +52,7 @@ pub fn plan(settings: &Settings, options: &Options, step: &Step, node: Node<'_>)
         }
     }
     let identity = plan.identity.clone();
-    let here = Here::new(settings, step, node, &identity)?;
+    let here = Here::new(settings, allocation, node, &identity)?;
     let store = store_of(&here, options, missing, given)?;
     let (options, fills) = match missing {
         Some(missing) => fill::fill(&here, options, missing, &store)?,
@@ -85,19 +85,23 @@ fn decide(mut plan: Plan, context: &Context<'_>) -> Result<Plan> {
         None => local::decide(here, store, host.is_here),
     };
     let gloo = gloo::decide(context, &local);
+    plan.warnings.extend(checks::doubts(context));
+    plan.warnings.extend(store.warnings.clone());
+    plan.warnings.extend(checks::shared(context));
     plan.warnings.extend(checks::node_rank(context));
     plan.warnings.extend(checks::user_rank(context));
     plan.warnings.extend(checks::of_step(context, &host)?);
     plan.warnings.extend(here.identity.warning.clone());
-    plan.warnings.extend(local.warnings);
+    plan.warnings.extend(local.warnings.into_iter().filter(|line| !store.warnings.contains(line)));
     plan.warnings.extend(gloo.warning);
     plan.rank_order = order::decide(context, local.address.as_ref().map(|address| address.value.as_str()));
-    plan.local_id = if is_c10d { here.step.number(Variable::LocalId)?.unwrap_or(0) } else { 0 };
+    plan.place = order::place(here);
+    plan.local_id = if is_c10d { here.allocation.local_id()?.unwrap_or(0) } else { 0 };
     plan.host_check = host.check;
     plan.is_host = host.serves;
     plan.host_node = host.name;
     plan.form = store.named.as_ref().filter(|_| is_c10d).map(|found| found.form.clone());
-    plan.preflight_port = port::of_step(here.step) + 1;
+    plan.preflight_port = port::of_preflight(here.allocation);
     plan.local_address = local.address;
     plan.interface = local.interface;
     plan.gloo_interface = gloo.set;

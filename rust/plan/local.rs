@@ -42,10 +42,10 @@ pub(super) fn decide(here: &Here<'_>, store: &Store, is_host_node: bool) -> Loca
         let reason = "the endpoint's host, as written";
         let local = Local::new(store.host().to_owned(), reason.into(), host_interface(here, store));
         let own = here.own(&store.addresses);
-        return local.warn(own.and_then(|(ip, interface)| unusable(here, ip, interface)));
+        return local.warn(own.and_then(|(ip, interface)| here.unusable(ip, interface)));
     }
     let named = name_in_form(here, store);
-    let dead = named.iter().find_map(|named| unusable(here, named.ip, named.interface));
+    let dead = named.iter().find_map(|named| here.unusable(named.ip, named.interface));
     match named.into_iter().find(|named| named.interface.unusable().is_none()) {
         Some(named) => named.into_local(store),
         None => source_of_route(here, store).warn(dead),
@@ -67,25 +67,20 @@ pub(super) fn given(here: &Here<'_>, given: &str, several: bool) -> Result<Local
     let table = here.node.table;
     let owned = addresses.iter().find_map(|&ip| table.owner(ip).map(|interface| (ip, interface)));
     let literal = given.eq_ignore_ascii_case("localhost") || given.parse::<IpAddr>().is_ok();
+    // A node's own name may be on loopback at home (127.0.1.1) and not elsewhere.
+    if literal && several && addresses.iter().any(IpAddr::is_loopback) {
+        return Err(bad("loopback cannot be reached from the other nodes".into()));
+    }
     match owned {
-        // A node's own name may be on loopback at home (127.0.1.1) and not elsewhere.
-        Some((ip, _)) if ip.is_loopback() && literal && several => {
-            Err(bad("loopback cannot be reached from the other nodes".into()))
-        }
         Some((ip, interface)) => {
             let carrier = (interface, format!("has {ip}, the --local_addr"));
             Ok(Local::new(given.to_owned(), "--local_addr".into(), Some(carrier)))
         }
+        None if table.is_unknown() => Ok(Local::new(given.to_owned(), "--local_addr".into(), None)),
         None => {
             Err(bad(format!("no interface of node {node} has it; give each node its own, or leave the option out")))
         }
     }
-}
-
-/// What is to be said of an interface that should carry this node's address and cannot.
-fn unusable(here: &Here<'_>, ip: IpAddr, interface: &Interface) -> Option<String> {
-    let why = interface.unusable()?;
-    Some(format!("{} of node {}, which has {ip}, {why}", interface.name, here.identity.name))
 }
 
 /// The interface on the host node: the one that has the endpoint's address. Where the endpoint's host is on loopback
@@ -95,10 +90,10 @@ fn host_interface<'a>(here: &Here<'a>, store: &Store) -> Option<(&'a Interface, 
         return Some((interface, format!("has {ip}, the endpoint's address")));
     }
     let name = store.named.as_ref()?.form.apply(&here.identity.peer()?);
-    let targets = here.node.resolver.lookup(&name).ok()?;
+    let targets = here.node.resolver.ask(&name).ok()?;
     targets.into_iter().find_map(|target| {
         let (_, interface) = source(here, target)?;
-        Some((interface, format!("is on the route to {name}")))
+        Some((interface?, format!("is on the route to {name}")))
     })
 }
 
@@ -122,7 +117,7 @@ impl Named<'_> {
 fn name_in_form<'a>(here: &Here<'a>, store: &Store) -> Vec<Named<'a>> {
     let Some(found) = store.named.as_ref() else { return Vec::new() };
     let name = found.form.apply(&here.identity.name);
-    let addresses = here.node.resolver.lookup(&name).unwrap_or_default();
+    let addresses = here.node.resolver.ask(&name).unwrap_or_default();
     let named = |ip: IpAddr| {
         let (ip, interface) = here.own(&[ip])?;
         is_allowed(here, interface).then(|| Named { name: name.clone(), ip, interface })
@@ -134,7 +129,8 @@ fn source_of_route(here: &Here<'_>, store: &Store) -> Local {
     for &target in &store.addresses {
         if let Some((ip, interface)) = source(here, target) {
             let reason = format!("the source address of the route to {target}");
-            return Local::new(ip.to_string(), reason, Some((interface, format!("is on the route to {target}"))));
+            let carrier = interface.map(|interface| (interface, format!("is on the route to {target}")));
+            return Local::new(ip.to_string(), reason, carrier);
         }
     }
     if let Some((ip, interface)) = first_allowed(here) {
@@ -150,13 +146,17 @@ fn source_of_route(here: &Here<'_>, store: &Store) -> Local {
     Local::default().warn(Some(warning))
 }
 
-/// The source address and interface of the route to `target`, if peers can use them.
-fn source<'a>(here: &Here<'a>, target: IpAddr) -> Option<(IpAddr, &'a Interface)> {
+/// The source address of the route to `target`, if peers can use it, and its interface where the system lists them.
+fn source<'a>(here: &Here<'a>, target: IpAddr) -> Option<(IpAddr, Option<&'a Interface>)> {
     if !interface::is_global(target) {
         return None;
     }
-    let (ip, interface) = here.own(&[here.node.resolver.source_to(target)?])?;
-    (is_allowed(here, interface) && interface.unusable().is_none()).then_some((ip, interface))
+    let ip = here.node.resolver.source_to(target)?;
+    if here.node.table.is_unknown() {
+        return interface::is_global(ip).then_some((ip, None));
+    }
+    let (ip, interface) = here.own(&[ip])?;
+    (is_allowed(here, interface) && interface.unusable().is_none()).then_some((ip, Some(interface)))
 }
 
 /// With `TORCHRUN_JSC_INTERFACE`: the first address of the interfaces it allows, InfiniBand before others.

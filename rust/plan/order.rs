@@ -5,6 +5,7 @@ use crate::slurm::Nodes;
 
 use super::context::Context;
 use super::decision::Decision;
+use super::here::Here;
 use super::names::Form;
 use super::outcome::RankOrder;
 
@@ -24,6 +25,9 @@ pub(super) fn decide(context: &Context<'_>, address: Option<&str>) -> Option<Dec
     if identity.rank.is_none() {
         return torch("the nodes of the step are not known");
     }
+    if place(context.here)? != identity.rank? {
+        return Some(Decision::new(RankOrder::Step, "the order of the tasks: SLURM_PROCID is not SLURM_NODEID here"));
+    }
     match (&context.store.named, &identity.nodes) {
         (Some(found), Some(nodes)) if is_sorted(&found.form, nodes) => {
             let own = found.form.apply(&identity.name);
@@ -35,6 +39,18 @@ pub(super) fn decide(context: &Context<'_>, address: Option<&str>) -> Option<Dec
         }
         _ => Some(Decision::new(RankOrder::Step, "the addresses may not sort like the nodes of the step")),
     }
+}
+
+/// This node's place among the others, which its rank follows: that of its task, where each node has one, since the user may
+/// have chosen an order (`--distribution=arbitrary`); else the place in the list.
+pub(super) fn place(here: &Here<'_>) -> Option<usize> {
+    let rank = here.identity.rank?;
+    let has_one_each = here.allocation.is_task()
+        && !here.allocation.has_given_nodes()
+        && here.identity.contradiction.is_none()
+        && here.allocation.processes().ok().flatten() == here.identity.nnodes();
+    let task = here.allocation.process_id().ok().flatten().map(|(task, _)| task);
+    Some(task.filter(|_| has_one_each).unwrap_or(rank))
 }
 
 fn is_sorted(form: &Form, nodes: &Nodes) -> bool {

@@ -95,6 +95,8 @@ pub struct Plan {
     pub gloo_interface: Option<Decision<String>>,
     /// Who ranks the nodes of a round.
     pub rank_order: Option<Decision<RankOrder>>,
+    /// This node's place among the others, which its rank follows.
+    pub place: Option<usize>,
     /// The number of this agent on its node.
     pub local_id: usize,
     /// Options to fill in.

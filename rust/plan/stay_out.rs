@@ -11,11 +11,23 @@ use super::context::Context;
 use super::identity::Identity;
 use super::names;
 
+/// Why a launch that needs no other node is none of our business, where it is not: nothing of an allocation is read for it.
+pub(super) fn alone(options: &Options) -> Result<Option<String>> {
+    if options.standalone {
+        return Ok(Some("--standalone".into()));
+    }
+    if options.max_nodes != 1 {
+        return Ok(None);
+    }
+    if let Some(reason) = reason(options) {
+        return Ok(Some(reason));
+    }
+    let endpoint = HostPort::parse("--rdzv_endpoint", &options.endpoint)?;
+    Ok(endpoint.is_loopback().then(|| "the endpoint is on loopback".into()))
+}
+
 /// Why a launch for which nothing is filled in is none of our business, where it is not.
 pub(super) fn reason(options: &Options) -> Option<String> {
-    if options.standalone {
-        return Some("--standalone".into());
-    }
     match options.backend.as_str() {
         "c10d" if options.file_store => Some("the rendezvous store is a file".into()),
         "c10d" if options.endpoint.trim().is_empty() => Some("no endpoint: torch takes its default".into()),

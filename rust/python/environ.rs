@@ -6,9 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::environ::Environ;
-use crate::slurm::Step;
+use crate::plan;
+use crate::settings::Settings;
 
-use super::hostlist::PyHostlist;
+use super::node::{on_this_node, Patience};
 use super::text::Text;
 
 /// Read from a mapping by its `get`; an exception of it comes before the answer.
@@ -35,16 +36,22 @@ pub(super) fn read<T>(
     failed.into_inner().map_or(Ok(value), Err)
 }
 
-pub(super) fn read_step(environ: &Bound<'_, PyAny>) -> PyResult<Step> {
-    read(environ, |get| Step::new(Environ::read(get)))
+pub(super) fn read_environ(environ: &Bound<'_, PyAny>) -> PyResult<Environ> {
+    read(environ, |get| Environ::read(get))
 }
 
 #[pyfunction]
 pub(super) fn is_first_of_node(environ: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(read_step(environ)?.is_first_of_node())
+    read(environ, |get| plan::is_first_of_node(|variable| get(&variable.name())))
 }
 
 #[pyfunction]
-pub(super) fn nodes_of_step(environ: &Bound<'_, PyAny>) -> PyResult<Option<PyHostlist>> {
-    Ok(read_step(environ)?.allocated_nodes()?.map(|nodes| PyHostlist(nodes.hosts)))
+#[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned values
+pub(super) fn count_nodes(
+    py: Python<'_>,
+    settings: Settings,
+    environ: &Bound<'_, PyAny>,
+) -> PyResult<(Option<usize>, Option<String>)> {
+    let environ = read_environ(environ)?;
+    on_this_node(py, 0.0, Patience::None, |node| plan::count_nodes(&settings, environ, node))
 }

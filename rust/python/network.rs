@@ -10,7 +10,7 @@ use super::node::{on_this_node, Patience};
 #[allow(clippy::needless_pass_by_value)] // pyo3 extracts owned strings
 pub(super) fn lookup(py: Python<'_>, hosts: Vec<String>, timeout: f64) -> PyResult<Vec<Vec<String>>> {
     on_this_node(py, timeout, Patience::None, |node| {
-        let addresses = |host: &String| node.resolver.lookup(host).unwrap_or_default();
+        let addresses = |host: &String| node.resolver.ask(host).unwrap_or_default();
         Ok(hosts.iter().map(|host| addresses(host).iter().map(IpAddr::to_string).collect()).collect())
     })
 }

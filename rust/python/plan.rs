@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::plan::{self, Form, Plan};
 use crate::settings::Settings;
 
-use super::environ::read_step;
+use super::environ::read_environ;
 use super::hostlist::PyHostlist;
 use super::node::{on_this_node, Patience};
 
@@ -35,6 +35,7 @@ pub(super) struct PyPlan {
     gloo_interface: Option<String>,
     rank_order: Option<&'static str>,
     notes_place: bool,
+    place: Option<usize>,
     local_id: usize,
     fills: BTreeMap<&'static str, String>,
     warnings: Vec<String>,
@@ -82,6 +83,7 @@ impl From<Plan> for PyPlan {
             gloo_interface: plan.gloo_interface.map(|decision| decision.value),
             rank_order: plan.rank_order.map(|decision| decision.value.name()),
             notes_place,
+            place: plan.place,
             local_id: plan.local_id,
             fills: plan.fills.into_iter().map(|fill| (fill.option, fill.value)).collect(),
             warnings: plan.warnings,
@@ -100,7 +102,7 @@ pub(super) fn make_plan(
     environ: &Bound<'_, PyAny>,
     timeout: f64,
 ) -> PyResult<PyPlan> {
-    let step = read_step(environ)?;
-    let patience = if plan::may_start_late(&step) { Patience::UntilDeadline } else { Patience::None };
-    on_this_node(py, timeout, patience, |node| plan::plan(&settings, &options, &step, node)).map(PyPlan::from)
+    let environ = read_environ(environ)?;
+    let patience = if plan::may_start_late(&environ) { Patience::UntilDeadline } else { Patience::None };
+    on_this_node(py, timeout, patience, |node| plan::plan(&settings, &options, environ, node)).map(PyPlan::from)
 }

@@ -1,9 +1,8 @@
 //! The nodes of a step in the order of their ids, which in a heterogeneous job is not that of Slurm's list.
 
-use crate::Result;
+use std::collections::HashSet;
 
 use super::nodes::Nodes;
-use super::step::Step;
 
 /// The nodes of a step.
 #[derive(Debug, Clone)]
@@ -31,46 +30,33 @@ impl Ordered {
     }
 }
 
-impl Step {
-    /// The nodes in the order of their ids, where the node called `name` looks for itself among them.
-    ///
-    /// `wanted` is the number of nodes of the launch, where there is one. A launch on one node needs no groups.
-    ///
-    /// # Errors
-    /// [`crate::Error::Setting`] for a list or a number that cannot be read.
-    pub fn ordered_nodes(&self, name: &str, wanted: Option<usize>) -> Result<Option<Ordered>> {
-        let Some(nodes) = self.nodes()? else { return Ok(None) };
-        // A list that the caller gave has the caller's order.
-        let is_grouped = wanted != Some(1) && !self.has_given_nodes();
-        let groups = if is_grouped { self.het_groups()? } else { Vec::new() };
-        Ok(Some(match groups_of_step(self, &groups, &nodes, name, wanted)? {
-            Some(grouped) => Ordered { nodes: grouped, listed: Some(nodes), groups },
-            None => Ordered { nodes, listed: None, groups },
-        }))
-    }
-}
-
-/// The nodes of a step over several groups of a heterogeneous job, in the order of their ids: group by group.
+/// The nodes of `list`, of which a step has `expected`, in the order of their ids, where the node called `name` looks for
+/// itself among them. `groups` are those of a heterogeneous job.
 ///
-/// slurmd's list of such a step is sorted by name. Under psslurm the list may be that of one group, where the size of the
-/// step or of the launch tells.
-fn groups_of_step(
-    step: &Step,
-    groups: &[Nodes],
-    list: &Nodes,
-    name: &str,
-    wanted: Option<usize>,
-) -> Result<Option<Nodes>> {
+/// slurmd's list of a step over several groups is sorted by name, and its ids go group by group. Under psslurm the list may
+/// be that of one group, where the size of the step or of the launch tells.
+#[must_use]
+pub fn ordered(list: Nodes, groups: Vec<Nodes>, expected: Option<usize>, name: &str) -> Ordered {
     let size = list.hosts.len();
     let is_part = |group: &&Nodes| {
         group.hosts.len() < size && group.hosts.nth(0).is_some_and(|first| list.hosts.position(&first).is_some())
     };
     let parts = Nodes::join(&groups.iter().filter(is_part).collect::<Vec<_>>());
-    if let Some(parts) = parts.filter(|parts| parts.hosts.len() == size) {
-        return Ok(Some(parts));
+    let grouped = parts.filter(|parts| parts.hosts.len() == size && covers(parts, &list)).or_else(|| {
+        let expected = expected.filter(|&expected| expected != size)?;
+        join_all(&groups).filter(|all| all.hosts.len() == expected && all.place(name).is_some() && covers(all, &list))
+    });
+    match grouped {
+        Some(nodes) => Ordered { nodes, listed: Some(list), groups },
+        None => Ordered { nodes: list, listed: None, groups },
     }
-    let Some(expected) = step.num_nodes()?.or(wanted).filter(|&expected| expected != size) else { return Ok(None) };
-    Ok(join_all(groups).filter(|all| all.hosts.len() == expected && all.place(name).is_some()))
+}
+
+/// Whether the nodes of groups are those of a step with this list and perhaps more, each once: else the groups are those of
+/// another job.
+fn covers(groups: &Nodes, list: &Nodes) -> bool {
+    let names: HashSet<_> = groups.hosts.names().collect();
+    names.len() == groups.hosts.len() && list.hosts.names().all(|name| names.contains(&name))
 }
 
 fn join_all(groups: &[Nodes]) -> Option<Nodes> {

@@ -18,7 +18,7 @@ fn decide(world: &World, host: &Host) -> Result<Endpoint> {
 }
 
 fn endpoint_of(world: &World, k: usize) -> String {
-    decide(world, &world.hosts[k]).unwrap().host_port().value.to_string()
+    decide(world, &world.hosts[k]).unwrap().host_port.to_string()
 }
 
 /// Node `k`'s plan where the kernel has this range of ephemeral ports.
@@ -26,7 +26,7 @@ fn plan_beside(world: &World, k: usize, ephemeral_ports: (u16, u16)) -> Plan {
     let host = &world.hosts[k];
     let table = host.lazy_table();
     let node = Node { ephemeral_ports: Some(ephemeral_ports), ..host.node(&table) };
-    plan(&world.settings, &world.options, &host.step(), node).unwrap()
+    plan(&world.settings, &world.options, host.variables(), node).unwrap()
 }
 
 /// The endpoint's host without its port.
@@ -103,8 +103,13 @@ fn scripts_on_a_node_whose_own_name_is_on_loopback() {
     world.settings.host_template = vec!["{node}".into()];
     for host in &world.hosts {
         let found = decide(&world, host).unwrap();
-        assert_eq!(found.host_port().value.host, "a01");
-        assert_eq!(found.interface(host.node(&host.lazy_table())).as_deref(), Some("eth0"), "{}", host.hostname);
+        assert_eq!(found.host_port.host, "a01");
+        assert_eq!(
+            found.own_address(host.node(&host.lazy_table())).interface.as_deref(),
+            Some("eth0"),
+            "{}",
+            host.hostname
+        );
     }
 }
 
@@ -163,10 +168,10 @@ fn task_counts_follow_the_list_and_not_the_ids() {
         host.environ.insert("SLURM_LOCALID".into(), local.to_string());
         decide(&moved, &host).unwrap()
     });
-    let ranks: BTreeSet<_> = tasks.iter().map(|task| task.rank.as_ref().unwrap().value).collect();
+    let ranks: BTreeSet<_> = tasks.iter().map(|task| task.rank.unwrap()).collect();
     assert_eq!(ranks, (0..6).collect());
-    assert_eq!(tasks[5].rank.as_ref().unwrap().value, 0);
-    assert_eq!(tasks[0].host_port().value.host, "g3i");
+    assert_eq!(tasks[5].rank.unwrap(), 0);
+    assert_eq!(tasks[0].host_port.host, "g3i");
 }
 
 #[test]
@@ -208,9 +213,9 @@ fn scripts_get_their_place_and_the_same_endpoint_on_every_task() {
         host.environ.insert(name.into(), value.into());
     }
     let found = decide(&world, &host).unwrap();
-    assert_eq!(found.host_port().value.host, "a01i");
-    assert_eq!((found.rank.as_ref().unwrap().value, found.world_size, found.local_rank), (5, Some(8), Some(1)));
-    assert_eq!(found.host_port().value.to_string(), endpoint_of(&world, 0));
+    assert_eq!(found.host_port.host, "a01i");
+    assert_eq!((found.rank.unwrap(), found.world_size, found.local_rank), (5, Some(8), Some(1)));
+    assert_eq!(found.host_port.to_string(), endpoint_of(&world, 0));
 }
 
 #[test]
@@ -310,7 +315,7 @@ fn jobs_steps_and_array_tasks_on_the_same_nodes_have_ports_of_their_own() {
 
 #[test]
 fn unusual_ids_have_the_same_port_on_all_nodes() {
-    for (job, step) in [("1234_7", "0"), ("88.batch", "batch"), ("4294967295", "4294967294"), ("x", "-1")] {
+    for (job, step) in [("1234_7", "0"), ("88.batch", "7"), ("4294967295", "4294967280"), ("x", "x")] {
         let world = World::bare("a[01-02]", &["a01", "a02"]).setenv("SLURM_JOB_ID", job).setenv("SLURM_STEP_ID", step);
         assert!(world.endpoint().starts_with("a01i:2"), "{job} {step}");
     }
@@ -354,8 +359,8 @@ fn a_bridge_that_every_node_has_is_never_chosen() {
     let step = world("b1:29500");
     for host in &step.hosts {
         let found = decide(&step, host).unwrap();
-        assert_eq!(found.address(), Some(ip("172.30.160.6")));
-        assert_eq!(found.interface(host.node(&host.lazy_table())).as_deref(), Some("enp159s0"));
+        assert_eq!(found.address, Some(ip("172.30.160.6")));
+        assert_eq!(found.own_address(host.node(&host.lazy_table())).interface.as_deref(), Some("enp159s0"));
     }
 }
 
@@ -388,21 +393,34 @@ fn with_ib0(change: fn(&mut Interface)) -> World {
 }
 
 #[test]
-fn an_interface_that_is_down_is_skipped() {
+fn an_interface_that_is_down_is_named_and_changes_no_endpoint() {
     let changes: [(fn(&mut Interface), _); 2] =
         [(|ib0| ib0.running = false, "has no carrier"), (|ib0| ib0.up = false, "is down")];
     for (change, why) in changes {
         let world = with_ib0(change);
-        for plan in world.plans() {
-            let reason = plan.endpoint.unwrap().reason;
-            assert!(reason.contains(&format!(" is a01, a01i is skipped: ib0 {why}; port")), "{reason}");
+        assert_eq!(host_of(&world), "a01i");
+        for (k, plan) in world.plans().into_iter().enumerate() {
+            let n = k + 1;
+            let line = format!("ib0 of node a0{n}, which has 10.20.0.{n}, {why}");
+            assert_eq!(plan.warnings[0], line);
+            assert_eq!(decide(&world, &world.hosts[k]).unwrap().warnings, [line]);
         }
-        assert_eq!(host_of(&world), "a01");
-        assert_eq!(world.gloo(), vec![Some("eth0".to_owned()); 2]);
-        assert_eq!(world.addresses(), ["a01", "a02"]);
         let mut wanted = world;
         wanted.settings.interface = Some("ib0".into());
         assert!(wanted.error(0).contains("no usable interface of a01 matches; there are eth0"), "{}", wanted.error(0));
+    }
+    // On one node only: all still go to the same endpoint.
+    for ib0 in [None, Some(Interface { up: false, ..interface("ib0 10.20.0.2/24") }), Some(interface("ib0"))] {
+        let mut world = World::bare("a[01-02]", &["a01", "a02"]).setenv("SYSTEMNAME", "juwels");
+        world.hosts[1].table.interfaces.truncate(2);
+        world.hosts[1].table.interfaces.extend(ib0);
+        assert_eq!(host_of(&world), "a01i");
+        let warnings = world.plan(1).unwrap().warnings;
+        assert!(
+            warnings[0].starts_with("ib0 of node a02, which has 10.20.0.2, is down")
+                || warnings[0].starts_with("a02i is 10.20.0.2, which no interface of a02 has"),
+            "{warnings:?}"
+        );
     }
 }
 

@@ -90,4 +90,4 @@ macro_rules! replay {
     )*};
 }
 
-replay! { hostlist endpoint interface plan }
+replay! { hostlist endpoint interface plan environment }

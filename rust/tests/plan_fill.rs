@@ -19,7 +19,7 @@ fn endpoint_backend_and_id_come_from_the_step() {
             [
                 ("rdzv_backend", "c10d".to_owned()),
                 ("rdzv_endpoint", world.endpoint()),
-                ("rdzv_id", "4711.0.0".to_owned())
+                ("rdzv_id", "47110101".to_owned())
             ]
         );
     }
@@ -137,13 +137,17 @@ fn a_guessed_name_must_be_proven() {
 }
 
 #[test]
-fn reachable_names_come_before_names_in_order() {
-    // bun003 resolves to an admin network without a route; only the long name works.
+fn the_first_form_that_the_resolver_knows_whatever_routes_this_node_has() {
+    // bun003 resolves to an admin network without a route; the long name leads to the fast network.
     let mut world = World::bare("bun[003-004]", &["bun003", "bun004"])
         .alias("bun003", "172.31.0.3")
-        .alias("bun003.hpc.example", "10.20.0.1");
-    world.settings.host_template = vec!["{node}".into(), "{node}.hpc.example".into()];
+        .alias("bun003.hpc.example", "10.20.0.1")
+        .alias("bun004.hpc.example", "10.20.0.2");
+    world.settings.host_template = vec!["{node}.hpc.example".into(), "{node}".into()];
     assert!(world.endpoint().starts_with("bun003.hpc.example:"));
+    assert_eq!(world.addresses(), ["bun003.hpc.example", "bun004.hpc.example"]);
+    world.settings.host_template.reverse();
+    assert!(world.endpoint().starts_with("bun003:"));
 }
 
 #[test]

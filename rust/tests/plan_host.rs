@@ -359,3 +359,50 @@ fn a_launch_on_one_node_reads_nothing_of_slurm() {
     (world.options.min_nodes, world.options.max_nodes) = (1, 1);
     assert!(world.plans().iter().all(|plan| plan.untouched.is_some()));
 }
+
+/// A system that does not list its interfaces, as a sandbox without netlink.
+fn without_interfaces(world: World) -> World {
+    world.each(|k, host| {
+        host.table.interfaces.clear();
+        host.gateway = Some(ip(&format!("10.20.0.{}", k + 1)));
+    })
+}
+
+#[test]
+fn where_the_system_lists_no_interfaces_none_is_missed() {
+    for endpoint in ["10.20.0.1:29500", "elsewhere:29500", "a01i:29500"] {
+        let world = without_interfaces(world(endpoint).alias("elsewhere", "10.20.0.1"));
+        assert_eq!(world.hosting(), only(0, 3), "{endpoint}");
+        assert_eq!(world.addresses()[1..], ["10.20.0.2", "10.20.0.3"], "{endpoint}");
+        assert_eq!(world.gloo(), vec![None; 3], "{endpoint}");
+        for plan in world.plans() {
+            assert_eq!(plan.warnings, [""; 0], "{endpoint}");
+        }
+    }
+    let alone = without_interfaces(world("10.20.0.1:29500").unsetenv("SLURM"));
+    assert_eq!(alone.hosting(), [None; 3]);
+}
+
+#[test]
+fn where_the_system_lists_no_interfaces_what_the_user_says_of_them_is_believed() {
+    let mut world = without_interfaces(world("a01i:29500"));
+    world.settings.interface = Some("ib0".into());
+    world.settings.gloo_socket_ifname = Some("ib0".into());
+    world.options.local_address = Some("10.20.0.7".into());
+    for plan in world.plans() {
+        assert_eq!(plan.local_address.unwrap().value, "10.20.0.7");
+        assert_eq!(plan.warnings, [""; 0]);
+    }
+    world.options.local_address = Some("127.0.0.1".into());
+    assert!(world.error(1).contains("loopback cannot be reached from the other nodes"), "{}", world.error(1));
+}
+
+#[test]
+fn where_the_system_lists_no_interfaces_the_host_is_derived() {
+    let world = without_interfaces(World::bare("a[01-03]", &NAMES));
+    assert!(world.endpoint().starts_with("a01i:"), "{}", world.endpoint());
+    assert_eq!(world.hosting(), only(0, 3));
+    for plan in world.plans() {
+        assert_eq!(plan.warnings, [""; 0]);
+    }
+}

@@ -33,12 +33,12 @@ def test_lists_that_are_no_text():
         expand_hostlist("n[\udcff]")
 
 
-def test_without_stderr_nothing_goes_to_stdout():
-    """Else a shell's `eval` would run it."""
+def test_without_stderr_only_a_failure_goes_to_stdout():
+    """A shell's `eval` runs it."""
     code = "import os, sys; os.close(2); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
     command = [sys.executable, "-c", code, "-m", "torchrun_jsc.endpoint", "--export"]
     done = subprocess.run(command, env={**STEP, "MASTER_ADDR": "$(x)"}, stdout=subprocess.PIPE, check=False)
-    assert (done.returncode, done.stdout) == (2, b"")
+    assert (done.returncode, done.stdout) == (2, b"(exit 2)\n")
 
 
 def test_help_in_ascii():

@@ -25,6 +25,9 @@ def current() -> Iterator[Callable[..., None]]:
             host=None,
             local_address=None,
             node_rank=None,
+            place=None,
+            nodes=None,
+            nnodes=None,
             local_id=0,
             notes_place=False,
         )
@@ -54,13 +57,20 @@ class _NodeDescGenerator:
     def generate({generate}): pass
 
 class _RendezvousState:
-    def __init__(self): self.participants = {{}}
+    def __init__(self): self.round, self.complete, self.participants = 0, False, {{}}
+
+class _BackendRendezvousStateHolder:
+    def __init__(self): self.state = _RendezvousState()
+    def sync(self): pass
 
 class DynamicRendezvousHandler:
     def __init__(self, node, store):
         self._this_node = node
         self._store = store
+        self._state_holder = _BackendRendezvousStateHolder()
         {more}
+    @property
+    def settings(self): pass
     def get_run_id(self): return "7"
     def next_rendezvous(self): return "the round"
 
@@ -85,7 +95,8 @@ def _torch_like(version: str) -> dict[str, ModuleType]:
         "run": "def get_args_parser(): pass\ndef config_from_args(args): pass\ndef parse_min_max_nnodes(nnodes): pass",
         "launcher.api": f"def launch_agent({launch}): pass",
         "elastic.agent.server.api": "def _get_fq_hostname(): return 'own-name'",
-        "elastic.rendezvous.c10d_rendezvous_backend": "def _matches_machine_hostname(host): return 'torch'",
+        "elastic.rendezvous.c10d_rendezvous_backend": "def _matches_machine_hostname(host): return 'torch'\n"
+        "def _create_tcp_store(params): return 'store'",
         "elastic.rendezvous.api": f"class RendezvousStoreInfo:\n  @staticmethod\n  def build({build}): pass"
         if release >= (2, 4)
         else "",

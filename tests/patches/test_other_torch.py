@@ -84,7 +84,7 @@ def test_a_renamed_attribute(  # noqa: PLR0917 (pytest passes them by name)
     assert {row.patch.name for row in rows if not row.applied and row.patch.fits(TORCH)} >= {p.name for p in lost}
     (line,) = capfd.readouterr().err.splitlines()
     assert line.endswith("; ".join(patch.effect for patch in lost))
-    current(node_rank=0, notes_place=True, rank_order="slurm")
+    current(node_rank=0, place=0, notes_place=True, rank_order="slurm")
     round_of(module, store)
     launch = LAUNCH.get()
     assert launch is not None
@@ -97,7 +97,7 @@ def test_a_new_field_of_a_node(
     module = rewritten(r"(class _NodeDesc:(?:\n.*)*?\n    local_id: int\n)", r"\1    zone: str = 'a'\n")
     patcher.apply(PATCHES, TORCH)
     assert capfd.readouterr().err == ""
-    current(node_rank=3, notes_place=True, rank_order="slurm")
+    current(node_rank=3, place=3, notes_place=True, rank_order="slurm")
     handler = round_of(module, store)
     assert handler._this_node.zone == "a"
     assert Places(store, RUN_ID).of(handler._this_node) == 3 * 4096 + 1
@@ -109,6 +109,6 @@ def test_a_new_optional_parameter(
     module = rewritten(r"(def (?:next_rendezvous|_mark_rendezvous_complete)\(self)\)", r"\1, more=None)")
     patcher.apply(PATCHES, TORCH)
     assert capfd.readouterr().err == ""
-    current(node_rank=0, notes_place=True, rank_order="slurm")
+    current(node_rank=0, place=0, notes_place=True, rank_order="slurm")
     handler = round_of(module, store)
     assert Places(store, RUN_ID).of(handler._this_node) == 1

@@ -21,6 +21,8 @@ ALWAYS = {
     "command line",
     "launch",
     "host check",
+    "late host",
+    "nodes that have not come",
     "places of nodes",
     "strict preflight",
     "read timeout",
@@ -193,7 +195,7 @@ def test_patches_that_share_a_target_are_undone(torch_like: TorchLike) -> None:
     wrapped, depth = handler.next_rendezvous, 0
     while wrapped is not original:
         wrapped, depth = wrapped.__wrapped__, depth + 1
-    assert depth == len(jobs) == 5
+    assert depth == len(jobs) == 6
     assert handler("node", None).next_rendezvous() == "the round"
     patcher.undo()
     assert handler.next_rendezvous is original

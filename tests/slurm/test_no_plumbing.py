@@ -57,9 +57,11 @@ def test_the_endpoint_belongs_to_the_step(cluster: Cluster) -> None:
     assert run.code == 0, str(run)
     ids = [rank["TORCHELASTIC_RUN_ID"] for rank in run.ranks()]
     assert len(set(ids)) == 2, str(run)
-    job = {name.split(".")[0] for name in ids}
+    # Job, step and restart count, the last two with their digits counted.
+    job = {name[:-4] for name in ids}
     assert len(job) == 1, str(run)
-    assert {name.split(".")[1:][0] for name in ids} == {"0", "1"}, str(run)
+    assert job.pop().isdigit(), str(run)
+    assert {name[-4:] for name in ids} == {"0101", "1101"}, str(run)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ SETTINGS = [
     ({}, "jwb0001i:"),
     ({"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, "jwb0002i:"),
     ({"TORCHRUN_JSC_PORT": "12345"}, "jwb0001i:12345"),
-    # A name that does not resolve is skipped.
+    # The first name that there is.
     ({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-hsn, {node}i"}, "jwb0001i:"),
     ({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test:"),
     ({"TORCHRUN_JSC_INTERFACE": "ib"}, "jwb0001i:"),

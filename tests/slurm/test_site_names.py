@@ -110,11 +110,14 @@ def test_the_only_name_is_on_loopback_at_home(cluster: Cluster) -> None:
 
 @pytest.mark.cluster(IB_DOWN="jwb0001 jwb0002 jwb0003 jwb0004", OPEN_ETH="1")
 def test_an_interface_that_is_down_everywhere(cluster: Cluster) -> None:
-    """The names on the fast network still resolve."""
-    run = cluster.srun(launch(WORKER), env={"TORCHRUN_JSC_EXPLAIN": "1"}, timeout=90)
-    check(run, "jwb0001", "eth0")
-    assert resolved(cluster)["interface"] == "eth0"
-    assert "jwb0001i is skipped: ib0 is down" in run.stderr, str(run)
+    """The names on the fast network still resolve, and all nodes have to choose the same one: each says what is wrong,
+    and the user chooses another network.
+    """
+    for node, plan in enumerate(next(iter(explained(cluster, [{}]))), start=1):
+        assert plan["endpoint"].partition(":")[0] == "jwb0001i"
+        assert f"ib0 of node jwb000{node}, which has 10.20.0.{node}, is down" in plan["warnings"]
+    check(cluster.srun(launch(WORKER), env={"TORCHRUN_JSC_INTERFACE": "eth0"}, timeout=90), "jwb0001", "eth0")
+    assert resolved(cluster, {"TORCHRUN_JSC_INTERFACE": "eth0"})["interface"] == "eth0"
 
 
 @pytest.mark.cluster(NODES="b.cl a.cl", DOMAIN="")
@@ -153,8 +156,8 @@ def test_names_that_only_their_own_node_knows(cluster: Cluster) -> None:
     )
 
 
-def test_a_name_in_another_network_comes_later(cluster: Cluster, tmp_path: Path) -> None:
-    """The node's plain name resolves, to a network without a route."""
+def test_the_first_name_that_resolves_counts(cluster: Cluster, tmp_path: Path) -> None:
+    """The node's plain name leads to a network without a route, which other nodes may not see: it has to come later."""
     hosts = tmp_path / "hosts"
     hosts.write_text(
         "127.0.0.1 localhost\n"
@@ -162,5 +165,9 @@ def test_a_name_in_another_network_comes_later(cluster: Cluster, tmp_path: Path)
         "10.20.0.1 jwb0001.hpc.example\n10.20.0.2 jwb0002.hpc.example\n"
     )
     own = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts)]
-    env = {"TORCHRUN_JSC_HOST_TEMPLATE": "{node},{node}.hpc.example"}
+    env = {"TORCHRUN_JSC_HOST_TEMPLATE": "{node}.hpc.example,{node}"}
     check(cluster.srun([*own, *launch()], env=env), "jwb0001.hpc.example", "ib0")
+    env = {"TORCHRUN_JSC_HOST_TEMPLATE": "{node},{node}.hpc.example"}
+    run = cluster.srun([*own, sys.executable, "-m", "torchrun_jsc.explain", *launch()[1:]], env=env)
+    assert "endpoint jwb0001:" in run.stdout, str(run)
+    assert "jwb0002 is 192.0.2.2, which no interface of jwb0002 has" in run.stderr, str(run)

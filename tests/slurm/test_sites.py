@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from documents.sites import DIRECTORY, SITES, value
 from documents.tree import ROOT
+from slurm import broken
 from slurm.lab import REPORT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from slurm.lab import Cluster, Run
 
-    from slurm.lab import Cluster
+TELL = Path(REPORT).read_text(encoding="utf-8")
+
+#: As `init_process_group` waits for ranks that do not come.
+WAIT = "import signal\n\nsignal.pause()\n"
 
 
 def like(site: dict[str, Any]) -> tuple[str, str]:
@@ -44,11 +48,21 @@ def parameters() -> list[Any]:
     return [pytest.param(site, id=site["id"], marks=mark(**switches(site))) for site in sorted(SITES, key=like)]
 
 
-def check(script: str, site: dict[str, Any], cluster: Cluster, directory: Path) -> None:
-    """Run a script on the two nodes of a site, and check what its ranks were told."""
+def submit(
+    script: str, site: dict[str, Any], cluster: Cluster, directory: Path, *, train: str = TELL, bad_node: str = ""
+) -> Run:
+    """Run a script on the two nodes of a site, on one of which this package may be broken."""
     (directory / "job.sh").write_text(script, encoding="utf-8")
-    shutil.copy(REPORT, directory / "train.py")
-    run = cluster.sbatch(directory / "job.sh", options=["--nodelist={}".format(",".join(site["nodes"]))])
+    (directory / "train.py").write_text(train, encoding="utf-8")
+    nodes = "--nodelist={}".format(",".join(site["nodes"]))
+    export = "--export=ALL,PATH={}".format(broken.path(directory / "bin", bad_node))
+    # Nodes that wait for another one do so for minutes.
+    return cluster.sbatch(directory / "job.sh", options=[nodes, export], timeout=60)
+
+
+def check(script: str, site: dict[str, Any], cluster: Cluster, directory: Path) -> list[dict]:
+    """Run a script on the two nodes of a site, and check what its ranks were told."""
+    run = submit(script, site, cluster, directory)
     assert run.code == 0, str(run)
     ranks = run.ranks()
     world = 2 * int(value(site, "GPUs of a node"))
@@ -58,7 +72,21 @@ def check(script: str, site: dict[str, Any], cluster: Cluster, directory: Path) 
     master = value(site, "fast name").replace("{node}", site["nodes"][0])
     assert {rank["MASTER_ADDR"] for rank in ranks} == {master}, str(run)
     assert {rank["GLOO_SOCKET_IFNAME"] for rank in ranks} == {value(site, "interface")}, str(run)
+    # Each rank sees the device that it takes.
+    assert all(int(rank["LOCAL_RANK"]) < len(rank["CUDA_VISIBLE_DEVICES"].split(",")) for rank in ranks), str(run)
     assert "torchrun_jsc: " not in run.stderr, str(run)
+    return ranks
+
+
+def check_refusal(script: str, site: dict[str, Any], cluster: Cluster, directory: Path) -> None:
+    """Where the second node refuses, the first one does not wait for it."""
+    run = submit(script, site, cluster, directory, train=WAIT, bad_node=site["nodes"][1])
+    assert run.code != 0, str(run)
+    assert run.stdout == "", str(run)
+    said = [line for line in run.stderr.splitlines() if "torchrun_jsc: " in line]
+    tasks = 1 if "torchrun_jsc --nnodes" in script else int(value(site, "GPUs of a node"))
+    assert 1 <= len(said) <= tasks, str(run)
+    assert all(broken.REFUSAL in line for line in said), str(run)
 
 
 @pytest.mark.parametrize("site", parameters())
@@ -66,10 +94,29 @@ def test_script(site: dict[str, Any], cluster: Cluster, tmp_path: Path) -> None:
     check((DIRECTORY / f"{site['id']}.sh").read_text(encoding="utf-8"), site, cluster, tmp_path)
 
 
+@pytest.mark.parametrize("site", parameters())
+def test_script_ends_where_one_node_refuses(site: dict[str, Any], cluster: Cluster, tmp_path: Path) -> None:
+    check_refusal((DIRECTORY / f"{site['id']}.sh").read_text(encoding="utf-8"), site, cluster, tmp_path)
+
+
 BOOSTER = next(site for site in SITES if site["id"] == "juwels-booster")
 
 
+def readme() -> str:
+    """The batch script of the README."""
+    return (ROOT / "README.md").read_text(encoding="utf-8").partition("```bash\n")[2].partition("```")[0]
+
+
 @pytest.mark.cluster(**switches(BOOSTER))
-def test_the_script_of_the_readme(cluster: Cluster, tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    check(readme.partition("```bash\n")[2].partition("```")[0], BOOSTER, cluster, tmp_path)
+@pytest.mark.parametrize("cpus", ["48", None])
+def test_the_script_of_the_readme(cluster: Cluster, tmp_path: Path, cpus: str | None) -> None:
+    """With --cpus-per-task, which its step gets, and without, where it goes on all the same."""
+    option = "#SBATCH --cpus-per-task=48\n"
+    assert option in readme()
+    ranks = check(readme() if cpus else readme().replace(option, ""), BOOSTER, cluster, tmp_path)
+    assert {rank["SLURM_CPUS_PER_TASK"] for rank in ranks} <= {cpus, None if cpus else "1"}, ranks
+
+
+@pytest.mark.cluster(**switches(BOOSTER))
+def test_the_script_of_the_readme_ends_where_one_node_refuses(cluster: Cluster, tmp_path: Path) -> None:
+    check_refusal(readme(), BOOSTER, cluster, tmp_path)

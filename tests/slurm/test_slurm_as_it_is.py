@@ -74,14 +74,17 @@ def test_groups_of_srun_alone(cluster: Cluster) -> None:
 
 
 def test_arbitrary_distribution(cluster: Cluster, tmp_path: Path) -> None:
-    """Task 0 is on the third node. Node 0 hosts, by Slurm's number of the nodes."""
+    """Task 0 is on the third node: the ranks follow the user's order. Node 0 of the list hosts all the same."""
     hosts = tmp_path / "hosts"
     hosts.write_text("jwb0003\njwb0001\njwb0002\n")
     options = ["--ntasks=3", "--distribution=arbitrary"]
-    run = cluster.srun(launch(), nodes=3, options=options, env={"SLURM_HOSTFILE": str(hosts)})
+    env = {"SLURM_HOSTFILE": str(hosts), "TORCHRUN_JSC_EXPLAIN": "1"}
+    run = cluster.srun(launch(), nodes=3, options=options, env=env)
     job = succeeded(cluster, run, 3)
-    assert job.master == "jwb0001i"
-    assert [rank["node"] for rank in job.ranks] == ["jwb0001", "jwb0002", "jwb0003"]
+    assert job.master == "jwb0003i"
+    assert [rank["node"] for rank in job.ranks] == ["jwb0003", "jwb0001", "jwb0002"]
+    assert "rank order: slurm (the order of the tasks: SLURM_PROCID is not SLURM_NODEID here)" in run.stderr, str(run)
+    assert run.stderr.count("endpoint jwb0001i:") == 3, str(run)
 
 
 def at_once(cluster: Cluster, first: Sequence[str], second: Sequence[str], around: Sequence[str] = ()) -> list[dict]:
@@ -183,4 +186,4 @@ def test_inside_ssh_there_is_the_job_id_at_most(cluster: Cluster) -> None:
     run = cluster.srun(["sh", "-c", script, "-", TORCHRUN_JSC, "--nnodes=2", "--nproc-per-node=1", REPORT])
     assert (run.code, run.stdout) == (2, ""), str(run)
     assert [len(run.errors(task)) for task in (0, 1)] == [1, 1], str(run)
-    assert "SLURM_STEP_NODELIST is not set" in run.errors(0)[0], str(run)
+    assert "this is no srun step" in run.errors(0)[0], str(run)

@@ -56,8 +56,8 @@ SIGNATURES = {
 #: What the values have, beside what every object has.
 MEMBERS = {
     "Endpoint": [
-        "address", "env", "host", "host_node", "init_method", "interface", "is_host", "local_rank", "local_world_size",
-        "nnodes", "node", "node_rank", "port", "rank", "reasons", "warnings", "world_size",
+        "address", "env", "host", "host_node", "init_method", "interface", "is_host", "local_address", "local_rank",
+        "local_world_size", "nnodes", "node", "node_rank", "port", "rank", "reasons", "warnings", "world_size",
     ],
     "Hostlist": ["__getitem__", "__len__", "position"],
     "Interface": ["addresses", "index", "is_loopback", "is_running", "is_up", "link_type", "name"],

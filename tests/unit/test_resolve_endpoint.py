@@ -1,13 +1,16 @@
 """`resolve_endpoint` and its command."""
 
+import copy
+import ipaddress
 import json
+import pickle
 import subprocess
 import sys
 
 import pytest
 
 from surroundings import clean_environment, step
-from torchrun_jsc import Endpoint, ResolveError, SettingError, resolve_endpoint
+from torchrun_jsc import Endpoint, ResolveError, SettingError, interfaces, resolve_endpoint
 
 STEP = step("a[01-02]", nodes=2, node=1, name="a02", per_node=4, local=1)
 
@@ -34,7 +37,8 @@ def test_all_fields():
         "LOCAL_WORLD_SIZE": "4",
         "NODE_RANK": "1",
     }
-    assert found.reasons["rank"] == "SLURM_PROCID"
+    assert found.reasons["rank"] == "the tasks counted node by node, from node 0"
+    assert task(SLURM_DISTRIBUTION="cyclic").reasons["rank"] == "SLURM_PROCID"
 
 
 def test_it_shows_what_it_is():
@@ -50,9 +54,50 @@ def test_several_templates():
 def test_it_is_a_value():
     assert task() == task()
     assert hash(task()) == hash(task())
-    assert task() != task(SLURM_PROCID="6")
+    assert task() != task(SLURM_PROCID="6", SLURM_LOCALID="2")
     with pytest.raises(AttributeError):
         task().port = 1
+
+
+@pytest.fixture
+def own():
+    """An address of this machine that others can reach, and its interface."""
+    for interface in interfaces():
+        for address, _ in interface.addresses:
+            if interface.is_up and not interface.is_loopback and not ipaddress.ip_address(address).is_link_local:
+                return address, interface.name
+    pytest.skip("this machine has no network")
+
+
+def test_it_goes_to_another_process_whole(own):
+    """With this node's own address, which is found where it is known."""
+    found = task(f"[{own[0]}]:29500")
+    arrived = pickle.loads(pickle.dumps(found))
+    assert arrived.local_address == own[0]
+    names = [name for name in dir(Endpoint) if not name.startswith("_") and name != "env"]
+    assert {name: getattr(arrived, name) for name in names} == {name: getattr(found, name) for name in names}
+    assert arrived == found
+    assert (arrived.env(), repr(arrived)) == (found.env(), repr(found))
+    assert pickle.loads(pickle.dumps(arrived)) == found
+
+
+def test_a_pickle_that_is_none():
+    with pytest.raises(ValueError, match="expected"):
+        Endpoint._from_json("x")
+
+
+def test_a_copy_is_the_same():
+    found = task()
+    assert copy.copy(found) is found
+    assert copy.deepcopy({"endpoint": found})["endpoint"] is found
+
+
+def test_the_address_of_this_node(own):
+    """At an endpoint of its own it is the endpoint's host, and the interface is the one that has it."""
+    address, interface = own
+    found = task(f"[{address}]:29500")
+    assert (found.local_address, found.interface) == (address, interface)
+    assert task("127.0.0.1:29500").interface is None
 
 
 def test_ipv6_stands_in_brackets():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from torchrun_jsc import cli, settings
 from torchrun_jsc.errors import SettingError
 from torchrun_jsc.settings import TABLE, Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TRUE = ["1", "true", "yes", "on", "TRUE", " Yes ", "\tOn\n"]
 FALSE = ["0", "false", "no", "off", "False", " NO "]
@@ -26,6 +29,7 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
         {"{node}i": ["{node}i"], " {node}i , {host}.x ,": ["{node}i", "{host}.x"], "": ()},
         [],
     ),
+    ("NODELIST", {"a[01-02]": "a[01-02]", " b,a ": "b,a", "": None}, ["@", "@/no/such/file", "@/dev/null", "@/"]),
     ("INTERFACE", {"ib0": "ib0", "^docker,lo": "^docker,lo", " =eth0 ": "=eth0", "": None}, []),
     ("PORT", {"1": 1, "029400": 29400, "65535": 65535, "": None}, ["0", "65536", "-1", "http", "29400-29500"]),
     ("RANK_ORDER", {"slurm": "slurm", " Torch ": "torch", "": "slurm"}, ["node", "slurm,torch"]),
@@ -72,6 +76,16 @@ def test_bad_values(name: str, text: str) -> None:
     assert message.startswith(f'{variable(name)}="')
     assert text in message or not text.isprintable()
     assert "\n" not in message
+
+
+def test_a_file_of_nodes(tmp_path: Path) -> None:
+    """As PBS writes it: a line for each process of a node, in the order of the ranks."""
+    file = tmp_path / "nodes"
+    file.write_text("b02.cl\nb02.cl\n\n  a01.cl \r\n")
+    assert Settings({variable("NODELIST"): f"@{file}"}).nodelist == "b02.cl,a01.cl"
+    file.write_bytes(b"\xff\n")
+    with pytest.raises(SettingError, match='nodes": cannot read it: '):
+        Settings({variable("NODELIST"): f"@{file}"})
 
 
 def test_nothing_set() -> None:

@@ -128,3 +128,15 @@ def test_own_addresses_lead_to_this_node() -> None:
     for address in _core.own_addresses():
         assert not address.startswith(("127.", "::1", "fe80:", "169.254.")), address
         socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET).close()
+
+
+def test_a_system_that_does_not_list_its_addresses(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the node publishes is the best guess at them."""
+
+    def refuse() -> list[str]:
+        raise OSError
+
+    monkeypatch.setattr(_core, "own_addresses", refuse)
+    plan.local_address = LOOPBACK
+    with closing(Listener(plan)) as listener:
+        assert listener.addresses == [LOOPBACK]

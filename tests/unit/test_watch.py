@@ -28,14 +28,15 @@ def test_where_this_node_does_not_host(closed_port: int) -> None:
     line = why_unreachable(plan(closed_port, is_host=False, reasons={"is_host": "is_host in --rdzv_conf"}))
     assert line == (
         f"node n2 still cannot reach the endpoint n1i:{closed_port} (127.0.0.1) from 127.0.0.1 on lo: "
-        "connection refused; n1 should host it; this node does not: is_host in --rdzv_conf"
+        "connection refused (it has not started yet, or has ended); n1 should host it; "
+        "this node does not: is_host in --rdzv_conf"
     )
 
 
 def test_where_no_node_is_to_host(closed_port: int) -> None:
     """An etcd server is none of the nodes."""
     line = why_unreachable(plan(closed_port))
-    assert line.endswith(" from 127.0.0.1 on lo: connection refused")
+    assert line.endswith(" from 127.0.0.1 on lo: connection refused (it has not started yet, or has ended)")
 
 
 def test_where_it_can_be_reached() -> None:

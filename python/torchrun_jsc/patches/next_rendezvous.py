@@ -5,17 +5,17 @@ https://github.com/pytorch/pytorch/blob/v2.6.0/torch/distributed/elastic/rendezv
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from contextlib import ExitStack
+from typing import Any, Callable, ContextManager, NamedTuple, Optional
 
-from torchrun_jsc import preflight
 from torchrun_jsc.beside import Beside
 from torchrun_jsc.current import LAUNCH, Launch
 from torchrun_jsc.patch import Function, Patch
-from torchrun_jsc.places import Places
-from torchrun_jsc.read_timeout import hold_read_timeout
 
-#: Is given the launch that runs and torch's handler of its rendezvous.
-_Job = Callable[[Launch, Any], None]
+# What the jobs do is imported late: torch looks up each module that is loaded, also for launches without a plan.
+
+#: Is given the launch that runs and torch's handler of its rendezvous; may return what is to surround the round.
+_Job = Callable[[Launch, Any], Optional[ContextManager[None]]]
 
 
 def _reach_store(launch: Launch, _handler: Any) -> None:
@@ -34,10 +34,14 @@ def _renew_store(_launch: Launch, handler: Any) -> None:
 
 
 def _hold_read_timeout(_launch: Launch, handler: Any) -> None:
+    from torchrun_jsc.read_timeout import hold_read_timeout
+
     hold_read_timeout(handler._store)
 
 
 def _check_nodes(launch: Launch, handler: Any) -> None:
+    from torchrun_jsc import preflight
+
     if not launch.preflight_is_over:
         launch.preflight_is_over = True
         preflight.before_workers(launch, handler._store, handler.get_run_id())
@@ -46,12 +50,20 @@ def _check_nodes(launch: Launch, handler: Any) -> None:
 def _note_place(launch: Launch, handler: Any) -> None:
     """Keep the notes at hand for the patch that ranks the nodes, in :mod:`.mark_complete`."""
     plan = launch.plan
-    if plan.node_rank is None or not plan.notes_place:
+    if plan.place is None or not plan.notes_place:
         return
+    from torchrun_jsc.places import Places
+
     launch.places = Places(handler._store, handler.get_run_id())
-    launch.places.note(handler._this_node, plan.node_rank, plan.local_id)
+    launch.places.note(handler._this_node, plan.place, plan.local_id)
     if plan.rank_order == "slurm":
         launch.places.ask()
+
+
+def _await_nodes(launch: Launch, handler: Any) -> ContextManager[None]:
+    from torchrun_jsc import preflight
+
+    return preflight.awaiting_nodes(launch, handler)
 
 
 class _Wrapper(NamedTuple):
@@ -65,7 +77,7 @@ _WRAPPERS: Beside[_Wrapper] = Beside()
 
 
 def _wrap_with(job: _Job) -> Callable[[Function], Function]:
-    """Do ``job`` before each round of a launch with a plan."""
+    """Do ``job`` before each round of a launch with a plan, or around it."""
 
     def wrap(original: Function) -> Function:
         # One wrapper does all jobs: for each event torch looks up every frame of the stack on the file system.
@@ -74,10 +86,13 @@ def _wrap_with(job: _Job) -> Callable[[Function], Function]:
 
         def next_rendezvous(self: Any, *args: Any, **kwargs: Any) -> Any:
             launch = LAUNCH.get()
-            if launch is not None and launch.plan.untouched is None:
-                for each in outer.jobs:
-                    each(launch, self)
-            return outer.original(self, *args, **kwargs)
+            with ExitStack() as around:
+                if launch is not None and launch.plan.untouched is None:
+                    for each in outer.jobs:
+                        during = each(launch, self)
+                        if during is not None:
+                            around.enter_context(during)
+                return outer.original(self, *args, **kwargs)
 
         _WRAPPERS.set(next_rendezvous, outer)
         return next_rendezvous
@@ -89,6 +104,23 @@ _TARGET = "torch.distributed.elastic.rendezvous.dynamic_rendezvous:DynamicRendez
 
 #: The last one runs first.
 PATCHES = (
+    Patch(
+        name="nodes that have not come",
+        target=_TARGET,
+        torch=">=1.9",
+        expects=("self",),
+        wrap=_wrap_with(_await_nodes),
+        effect="nobody says which nodes have not come",
+        uses=(
+            "DynamicRendezvousHandler._store",
+            "DynamicRendezvousHandler._state_holder",
+            "DynamicRendezvousHandler.get_run_id",
+            "DynamicRendezvousHandler.settings",
+            "_RendezvousState.round",
+            "_RendezvousState.complete",
+            "_BackendRendezvousStateHolder.sync",
+        ),
+    ),
     Patch(
         name="places of nodes",
         target=_TARGET,

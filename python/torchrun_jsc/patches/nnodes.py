@@ -7,7 +7,9 @@ from typing import Any
 
 from torchrun_jsc import _core
 from torchrun_jsc.errors import SettingError
+from torchrun_jsc.messages import warn_once_a_node
 from torchrun_jsc.patch import Function, Patch
+from torchrun_jsc.settings import Settings
 
 
 def _wrap(original: Function) -> Function:
@@ -15,10 +17,11 @@ def _wrap(original: Function) -> Function:
         least_and_most = [number.strip().lower() for number in str(nnodes).split(":")]
         if "auto" not in least_and_most:
             return original(nnodes, *args, **kwargs)
-        nodes = _core.nodes_of_step(os.environ)
-        if nodes is None:
+        count, note = _core.count_nodes(Settings(os.environ), os.environ)
+        if count is None:
             raise SettingError("--nnodes=auto: not in a Slurm step; start it with srun, or give a number")
-        numbers = (str(len(nodes)) if number == "auto" else number for number in least_and_most)
+        warn_once_a_node([] if note is None else [note])
+        numbers = (str(count) if number == "auto" else number for number in least_and_most)
         return original(":".join(numbers), *args, **kwargs)
 
     return parse_min_max_nnodes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torchrun_jsc.patches import (
     args_parser,
     config_from_args,
+    create_tcp_store,
     fq_hostname,
     host_check,
     launch_agent,
@@ -26,6 +27,7 @@ PATCHES: tuple[Patch, ...] = (
     *config_from_args.PATCHES,
     *launch_agent.PATCHES,
     *host_check.PATCHES,
+    *create_tcp_store.PATCHES,
     *fq_hostname.PATCHES,
     *store_info.PATCHES,
     *node_desc.PATCHES,

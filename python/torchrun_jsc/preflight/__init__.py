@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, ContextManager, Iterator
 
 from torchrun_jsc.messages import is_first_of_node
+from torchrun_jsc.preflight.lost import telling_of_loss
+from torchrun_jsc.preflight.missing import awaiting_nodes as _awaiting_nodes
+from torchrun_jsc.preflight.only_one import only_one
+from torchrun_jsc.preflight.open_files import make_room
 from torchrun_jsc.preflight.watch import watching
 
 if TYPE_CHECKING:
     from torchrun_jsc.current import Launch
 
-__all__ = ["before_workers", "during_launch"]
+__all__ = ["awaiting_nodes", "before_workers", "during_launch", "make_room", "only_one"]
 
 
 @contextmanager
@@ -20,7 +24,8 @@ def during_launch(launch: Launch) -> Iterator[None]:
     if launch.settings.preflight == "off":
         yield
         return
-    with watching(launch):
+    # The inner one asks whether the store was reached, before the outer one ends its watch.
+    with watching(launch), telling_of_loss(launch):
         yield
 
 
@@ -33,3 +38,8 @@ def before_workers(launch: Launch, store: Any, run_id: str) -> None:
         from torchrun_jsc.preflight.strict import check
 
         check(launch, store, run_id)
+
+
+def awaiting_nodes(launch: Launch, handler: Any) -> ContextManager[None]:
+    """Say who has not come while torch's ``handler`` waits, unless ``TORCHRUN_JSC_PREFLIGHT`` is ``off``."""
+    return nullcontext() if launch.settings.preflight == "off" else _awaiting_nodes(launch, handler)

@@ -17,22 +17,35 @@ def wildcard_socket() -> socket.socket:
 
     https://github.com/pytorch/pytorch/blob/v2.6.0/torch/csrc/distributed/c10d/socket.cpp
     """
-    family = socket.AF_INET6 if socket.has_ipv6 and Path("/proc/net/if_inet6").exists() else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
+    try:
+        made = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    except OSError:
+        # A kernel without IPv6.
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    else:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     return made
 
 
 def owner_of(port: int) -> str:
     """Return the process that listens on ``port``, for people."""
     sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    if not sockets:
+        return "an unknown process"
     for process in Path("/proc").glob("[0-9]*"):
         if sockets.intersection(_open_files(process)):
-            name = ascii((process / "comm").read_text().strip())[1:-1]
-            return f"{name} (pid {process.name})"
-    return "a process of another user" if sockets else "an unknown process"
+            return _called(process)
+    return "a process of another user"
+
+
+def _called(process: Path) -> str:
+    """What a process is called, with its number; it may have ended meanwhile."""
+    try:
+        name = ascii((process / "comm").read_text(errors="replace").strip())[1:-1]
+    except OSError:
+        name = "a process that has ended"
+    return f"{name} (pid {process.name})"
 
 
 def _open_files(process: Path) -> Iterator[str]:

@@ -152,6 +152,15 @@ def _until(done: Callable[[], bool], seconds: float) -> None:
         time.sleep(POLL)
 
 
+def _own_addresses(plan: Plan) -> list[str]:
+    """Return the addresses to listen on; where the system does not list them, those of what this node publishes."""
+    try:
+        return _core.own_addresses()
+    except OSError:
+        (addresses,) = _core.lookup([plan.local_address or ""], ATTEMPT)
+        return addresses
+
+
 class Listener:
     """Sockets on this node's own addresses, which answer the job's nodes and nobody else."""
 
@@ -169,7 +178,7 @@ class Listener:
         self.addresses: list[str] = []
         self._sockets: list[socket.socket] = []
         port = plan.preflight_port
-        for address in _core.own_addresses():
+        for address in _own_addresses(plan):
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
             try:
                 made = socket.create_server((address, port), family=family, backlog=socket.SOMAXCONN)

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from contextlib import contextmanager
+from errno import ECONNREFUSED
 from typing import TYPE_CHECKING, Iterator
 
 from torchrun_jsc import _core
@@ -77,6 +78,8 @@ def why_unreachable(plan: Plan) -> str:
         reason = f"timed out after {ATTEMPT:g} s"
     except OSError as error:
         reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
+        if error.errno == ECONNREFUSED:
+            reason += " (it has not started yet, or has ended)"
     source, interface = _core.route_to(address)
     via = f"from {source} on {interface}" if source else "without a route"
     line = f"node {plan.node} still cannot reach the endpoint {plan.endpoint} ({address}) {via}: {reason}"

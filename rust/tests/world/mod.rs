@@ -7,12 +7,11 @@ use std::net::IpAddr;
 use torchrun_jsc::environ::Environ;
 use torchrun_jsc::interface::{Address, Interface, LazyTable, Table};
 use torchrun_jsc::launched::Launched;
-use torchrun_jsc::node::Node;
+use torchrun_jsc::node::{Node, Processes};
 use torchrun_jsc::options::Options;
 use torchrun_jsc::plan::{endpoint, plan, Endpoint, Given, Plan};
-use torchrun_jsc::resolver::Resolver;
+use torchrun_jsc::resolver::{Answer, Kind, Resolver, Unresolved};
 use torchrun_jsc::settings::Settings;
-use torchrun_jsc::slurm::Step;
 use torchrun_jsc::Result;
 
 pub fn ip(text: &str) -> IpAddr {
@@ -40,6 +39,16 @@ pub struct Host {
     pub names: BTreeMap<String, Vec<IpAddr>>,
     pub gateway: Option<IpAddr>,
     pub environ: BTreeMap<String, String>,
+    /// Names that have another answer than an address.
+    pub answers: BTreeMap<String, Unresolved>,
+    /// The parents of the process.
+    pub parents: Vec<String>,
+}
+
+impl Processes for Host {
+    fn parents(&self) -> Vec<String> {
+        self.parents.clone()
+    }
 }
 
 impl Host {
@@ -48,21 +57,23 @@ impl Host {
         LazyTable::new(Box::new(|| table))
     }
 
-    pub fn step(&self) -> Step {
-        Step::new(Environ::read(|name| self.environ.get(name).cloned()))
+    pub fn variables(&self) -> Environ {
+        Environ::read(|name| self.environ.get(name).cloned())
     }
 
     pub fn node<'a>(&'a self, table: &'a LazyTable) -> Node<'a> {
-        Node { hostname: &self.hostname, table, resolver: self, ephemeral_ports: None }
+        Node { hostname: &self.hostname, table, resolver: self, ephemeral_ports: None, processes: self }
     }
 }
 
 impl Resolver for Host {
-    fn lookup(&self, host: &str) -> std::result::Result<Vec<IpAddr>, String> {
+    fn ask(&self, host: &str) -> Answer {
         if let Ok(ip) = host.parse() {
             return Ok(vec![ip]);
         }
-        self.names.get(host).cloned().ok_or_else(|| "Name or service not known".to_owned())
+        let none = || Unresolved::new(Kind::NoSuchName, "Name or service not known");
+        let other = || self.answers.get(host).cloned().unwrap_or_else(none);
+        self.names.get(host).cloned().ok_or_else(other)
     }
 
     fn source_to(&self, target: IpAddr) -> Option<IpAddr> {
@@ -116,6 +127,8 @@ impl World {
                 },
                 names: known.clone(),
                 gateway: None,
+                answers: BTreeMap::new(),
+                parents: Vec::new(),
                 environ: environ.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             }
         };
@@ -172,14 +185,14 @@ impl World {
     pub fn plan(&self, k: usize) -> Result<Plan> {
         let host = &self.hosts[k];
         let table = host.lazy_table();
-        plan(&self.settings, &self.options, &host.step(), host.node(&table))
+        plan(&self.settings, &self.options, host.variables(), host.node(&table))
     }
 
     /// What `resolve_endpoint` finds on `host`.
     pub fn resolve(&self, host: &Host, given: Given<'_>) -> Result<Endpoint> {
         let table = host.lazy_table();
         let launched = Launched::read(|name| host.environ.get(name).cloned())?;
-        endpoint(self.settings.clone(), given, host.step(), &launched, host.node(&table))
+        endpoint(self.settings.clone(), given, host.variables(), &launched, host.node(&table))
     }
 
     pub fn plans(&self) -> Vec<Plan> {

@@ -3,12 +3,14 @@
 #![allow(missing_docs, unreachable_pub, clippy::missing_panics_doc)] // they panic where something does not hold
 
 mod endpoint;
+mod environment;
 mod hostlist;
 mod interface;
 mod node;
 mod plan;
 
 pub use endpoint::endpoint;
+pub use environment::environment;
 pub use hostlist::hostlist;
 pub use interface::interface;
 pub use plan::plan;

@@ -3,7 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use torchrun_jsc::interface::{Address, Interface, LazyTable, Table};
-use torchrun_jsc::resolver::Resolver;
+use torchrun_jsc::node::Processes;
+use torchrun_jsc::resolver::{Answer, Kind, Resolver, Unresolved};
 
 /// The node with this number of a step whose nodes have these names.
 pub(super) struct Made<'a> {
@@ -45,8 +46,14 @@ fn v6(number: u8) -> IpAddr {
     Ipv6Addr::new(0xfd00, 0x20, 0, 0, 0, 0, 0, u16::from(number) + 1).into()
 }
 
+impl Processes for Made<'_> {
+    fn parents(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 impl Resolver for Made<'_> {
-    fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+    fn ask(&self, host: &str) -> Answer {
         if let Ok(ip) = host.parse() {
             return Ok(vec![ip]);
         }
@@ -71,7 +78,9 @@ impl Resolver for Made<'_> {
             "debian" => Ok(vec![Ipv4Addr::new(127, 0, 1, 1).into()]),
             "many" => Ok((100..164).map(|number| v4(20, number)).collect()),
             "none" => Ok(Vec::new()),
-            _ => Err("Name or service not known".to_owned()),
+            "silent" => Err(Unresolved::new(Kind::NoAnswer, "no answer within 10 s")),
+            "refused" => Err(Unresolved::new(Kind::Refused, "Non-recoverable failure in name resolution")),
+            _ => Err(Unresolved::new(Kind::NoSuchName, "Name or service not known")),
         }
     }
 

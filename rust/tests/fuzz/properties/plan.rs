@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, HashSet};
 
+use torchrun_jsc::allocation::Allocation;
 use torchrun_jsc::environ::Environ;
 use torchrun_jsc::interface::LazyTable;
 use torchrun_jsc::launched::Launched;
@@ -7,7 +8,7 @@ use torchrun_jsc::node::Node;
 use torchrun_jsc::options::Options;
 use torchrun_jsc::plan::{endpoint, plan as decide, Given, Plan};
 use torchrun_jsc::settings::{OrderSetting, Settings, SocketIfname};
-use torchrun_jsc::slurm::Step;
+use torchrun_jsc::slurm::Nodes;
 use torchrun_jsc::Result;
 
 use super::assert_harmless;
@@ -21,24 +22,32 @@ pub fn plan(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines: BTreeMap<_, _> = text.lines().filter_map(|line| line.split_once('=')).collect();
     let launch = Launch { lines };
-    let step = launch.step(None);
+    let environ = launch.environ(None);
     let names: Vec<_> =
-        step.nodes().ok().flatten().map_or_else(Vec::new, |nodes| nodes.hosts.names().take(NODES).collect());
+        nodes_of(&launch, &environ).map_or_else(Vec::new, |nodes| nodes.hosts.names().take(NODES).collect());
     let here = Made { number: 0, names: &names };
 
-    let plan = launch.plan(&step, here_of(&here, &here.table()));
-    let again = launch.plan(&step, here_of(&here, &here.table()));
+    let plan = launch.plan(&environ, here_of(&here, &here.table()));
+    let again = launch.plan(&environ, here_of(&here, &here.table()));
     assert_eq!(format!("{plan:?}"), format!("{again:?}"));
     match &plan {
         Ok(plan) => holds(plan, &launch.options()),
         Err(error) => assert_harmless(error),
     }
-    launch.script(&step, here_of(&here, &here.table()));
+    launch.script(&environ, here_of(&here, &here.table()));
     launch.one_host(&names);
 }
 
+/// The nodes that the environment tells of; none where it cannot be read.
+fn nodes_of(launch: &Launch<'_>, environ: &Environ) -> Option<Nodes> {
+    let nobody = Made { number: 0, names: &[] };
+    let table = nobody.table();
+    let given = launch.settings().given_nodes();
+    Allocation::new(environ.clone(), given, here_of(&nobody, &table)).ok()?.nodes().ok()?
+}
+
 fn here_of<'a>(made: &'a Made<'a>, table: &'a LazyTable) -> Node<'a> {
-    Node { hostname: "somewhere", table, resolver: made, ephemeral_ports: Some((32_768, 60_999)) }
+    Node { hostname: "somewhere", table, resolver: made, ephemeral_ports: Some((32_768, 60_999)), processes: made }
 }
 
 /// What is true of every plan by itself.
@@ -75,14 +84,14 @@ impl Launch<'_> {
     }
 
     /// The step as this process sees it, or as node `of` does, whose number and name are given.
-    fn step(&self, of: Option<(usize, &str)>) -> Step {
-        let Some((number, name)) = of else { return Step::new(Environ::read(|variable| self.get(variable))) };
-        Step::new(Environ::read(|variable| match variable {
+    fn environ(&self, of: Option<(usize, &str)>) -> Environ {
+        let Some((number, name)) = of else { return Environ::read(|variable| self.get(variable)) };
+        Environ::read(|variable| match variable {
             "SLURM_NODEID" => Some(number.to_string()),
             "SLURMD_NODENAME" => Some(name.to_owned()),
             "SLURM_LOCALID" => Some("0".to_owned()),
             _ => self.get(variable),
-        }))
+        })
     }
 
     /// As Python reads them.
@@ -94,6 +103,7 @@ impl Launch<'_> {
             node_rank: rank("TORCHRUN_JSC_NODE_RANK"),
             host_node_rank: rank("TORCHRUN_JSC_HOST_NODE_RANK"),
             host_template: templates.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect(),
+            nodelist: self.get("TORCHRUN_JSC_NODELIST").filter(|text| !text.trim().is_empty()),
             interface: self.get("TORCHRUN_JSC_INTERFACE").filter(|text| !text.trim().is_empty()),
             port: self.number("TORCHRUN_JSC_PORT").filter(|&port| port > 0),
             rank_order: OrderSetting::from(&*self.get("TORCHRUN_JSC_RANK_ORDER").unwrap_or_default()),
@@ -107,6 +117,8 @@ impl Launch<'_> {
     fn options(&self) -> Options {
         let given = ["nnodes", "node_rank", "rdzv_backend", "rdzv_endpoint", "rdzv_id", "master_addr", "master_port"];
         let text = |name: &str, default: &str| self.get(name).unwrap_or_else(|| default.to_owned());
+        // `--rdzv_id=$UNSET` gives nothing.
+        let is_given = |name: &&&str| self.get(&format!("--{name}")).is_some_and(|value| !value.is_empty());
         let nnodes = text("--nnodes", "2");
         let (least, most) = nnodes.split_once(':').unwrap_or((&nnodes, &nnodes));
         let count = |text: &str| text.parse::<u32>().map_or(2, |number| number.max(1) as usize);
@@ -123,31 +135,32 @@ impl Launch<'_> {
             is_host: self.number("--is_host"),
             file_store: self.get("--store_type").is_some_and(|kind| kind == "file"),
             local_address: self.get("--local_addr").filter(|address| !address.is_empty()),
-            given: given.iter().filter(|name| self.get(&format!("--{name}")).is_some()).map(|&n| n.into()).collect(),
+            given: given.iter().filter(|name| is_given(name)).map(|&name| name.into()).collect(),
         }
     }
 
-    fn plan(&self, step: &Step, node: Node<'_>) -> Result<Plan> {
-        decide(&self.settings(), &self.options(), step, node)
+    fn plan(&self, environ: &Environ, node: Node<'_>) -> Result<Plan> {
+        decide(&self.settings(), &self.options(), environ.clone(), node)
     }
 
     /// A script without launcher is told the same each time, and a rank within the world.
-    fn script(&self, step: &Step, node: Node<'_>) {
+    fn script(&self, environ: &Environ, node: Node<'_>) {
         let text = self.get("--rdzv_endpoint");
-        let given = Given { endpoint: text.as_deref(), port: self.number("--port").filter(|&port| port > 0) };
+        let given =
+            Given { endpoint: text.as_deref(), port: self.number("--port").filter(|&port| port > 0), is_child: false };
         let launched = match Launched::read(|name| self.get(name)) {
             Ok(launched) => launched,
             Err(error) => return assert_harmless(&error),
         };
-        let decide = || endpoint(self.settings(), given, step.clone(), &launched, node);
+        let decide = || endpoint(self.settings(), given, environ.clone(), &launched, node);
         let found = decide();
         assert_eq!(format!("{found:?}"), format!("{:?}", decide()));
         match found {
             Ok(found) => {
-                let host_port = &found.host_port().value;
+                let host_port = &found.host_port;
                 assert_eq!(host_port.port, Some(found.port));
                 assert!(found.port > 0 && !host_port.host.is_empty());
-                let _ = (found.address(), found.interface(node));
+                let _ = found.own_address(node);
             }
             Err(error) => assert_harmless(&error),
         }
@@ -167,7 +180,7 @@ impl Launch<'_> {
             let made = Made { number, names };
             let table = made.table();
             let node = Node { hostname: name, ..here_of(&made, &table) };
-            self.plan(&self.step(Some((number.into(), name))), node)
+            self.plan(&self.environ(Some((number.into(), name))), node)
         };
         // Where a node has no plan it ends with a message, and so does the job.
         let Ok(plans) = (0..).zip(names).map(plan_on).collect::<Result<Vec<_>>>() else { return };
