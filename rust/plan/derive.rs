@@ -136,7 +136,7 @@ fn why_not(here: &Here<'_>, nodes: &Nodes, template: &Template, node: &str) -> O
         return None;
     }
     match here.node.resolver.ask(&own_name) {
-        Err(unresolved) => Some(Obstacle::OfAll(format!("{own_name}: {unresolved}"))),
+        Err(unresolved) => Some(Obstacle::OfThisNode(format!("{own_name}: {unresolved}"))),
         Ok(own) if here.own(&own).is_some() => None,
         Ok(own) => {
             let own = own.first().map_or_else(String::new, IpAddr::to_string);

@@ -87,7 +87,7 @@ pub(super) fn identify(allocation: &Allocation, hostname: &str, wanted: Option<u
             Ok(Identity { warning: found.warning.filter(|_| !is_explained), ..found })
         }
         (Some(place), None) => Ok(by_list(found, name, place)),
-        (None, Some(id)) if id < nodes.hosts.len() => Ok(by_id(found, name, id)),
+        (None, Some(id)) if id < nodes.hosts.len() => Ok(unlisted(found, allocation.node_name(), id)),
         (None, Some(id)) => {
             let reason = format!("{} has only {} nodes, and {name} is none of them", nodes.variable, nodes.hosts.len());
             Err(Error::setting("SLURM_NODEID", id.to_string(), reason))
@@ -111,6 +111,13 @@ fn by_list(found: Ordered, name: &str, rank: usize) -> Identity {
         contradiction: None,
         warning: None,
     }
+}
+
+/// This node, where its name is none of the list: that of a container, or the list is another step's.
+fn unlisted(found: Ordered, name: Option<&str>, id: usize) -> Identity {
+    let list = found.nodes.variable.clone();
+    let warning = name.map(|name| format!("SLURMD_NODENAME={name} is not in {list}; taking number {id} of it"));
+    Identity { warning, ..by_id(found, name.unwrap_or_default(), id) }
 }
 
 /// This node, where name and id are those of another one, and the host name is its own.

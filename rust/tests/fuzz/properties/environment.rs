@@ -35,7 +35,9 @@ pub fn environment(data: &[u8]) {
     let found: Vec<_> = places.filter_map(|(node, local)| answer(&lines, &names, node, local)).collect();
     // One that is told no rank is in no step: what it is told besides is of the job.
     let found: Vec<_> = found.into_iter().filter(|task| task.rank.is_some()).collect();
-    let endpoints: BTreeSet<_> = found.iter().map(|task| task.host_port.to_string()).collect();
+    // What a node cannot prove it is told in a line.
+    let silent = found.iter().filter(|task| task.warnings.is_empty());
+    let endpoints: BTreeSet<_> = silent.map(|task| task.host_port.to_string()).collect();
     assert!(endpoints.len() <= 1, "{found:#?}");
     let ranks: Vec<_> = found.iter().filter_map(|task| task.rank).collect();
     assert_eq!(ranks.iter().collect::<BTreeSet<_>>().len(), ranks.len(), "{found:#?}");

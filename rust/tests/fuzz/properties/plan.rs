@@ -184,6 +184,12 @@ impl Launch<'_> {
         };
         // Where a node has no plan it ends with a message, and so does the job.
         let Ok(plans) = (0..).zip(names).map(plan_on).collect::<Result<Vec<_>>>() else { return };
+        // A node that is told that it is not in the step is not one of those that meet.
+        let is_in_step = |plan: &&Plan| !plan.warnings.iter().any(|line| line.contains(" ignored"));
+        let plans: Vec<_> = plans.iter().filter(is_in_step).collect();
+        if plans.is_empty() {
+            return;
+        }
         let hosts = plans.iter().filter(|plan| plan.is_host.as_ref().is_some_and(|decision| decision.value)).count();
         assert!(hosts <= 1, "{plans:#?}");
         let endpoints: HashSet<_> =
