@@ -52,10 +52,19 @@ def step(nodelist: str, *, nodes: int, node: int, name: str, per_node: int = 1, 
 STEP = step("a[01-02]", nodes=2, node=1, name="a02")
 
 
+def runs_all() -> bool:
+    """Whether all tests are to run, as in `.ci/run`: those that take minutes, too."""
+    return os.environ.get("REQUIRE_SLURM") == "all"
+
+
+#: Why a test that takes long is skipped otherwise.
+TAKES_LONG = "REQUIRE_SLURM=all runs those that take minutes"
+
+
 def is_required(*, newer: bool = False) -> bool:
     """Whether a test that cannot run here has to fail.
 
     With ``REQUIRE_SLURM=1`` those that need this machine's Slurm do, with ``all`` also those with newer Slurms and MPI
     launchers, which `.ci/run` installs.
     """
-    return os.environ.get("REQUIRE_SLURM") in (("all",) if newer else ("1", "all"))
+    return runs_all() or (os.environ.get("REQUIRE_SLURM") == "1" and not newer)

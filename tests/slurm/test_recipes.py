@@ -11,6 +11,7 @@ import pytest
 from documents.recipes import to_run
 from slurm import broken
 from slurm.lab import REPORT
+from surroundings import TAKES_LONG, runs_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,6 +108,7 @@ def test_all_is_well(recipe: Recipe, cluster: Cluster, tmp_path: Path) -> None:
     assert {rank["MASTER_ADDR"] for rank in ranks} == {master}, str(done)
 
 
+@pytest.mark.skipif(not runs_all(), reason=TAKES_LONG)
 @each
 def test_one_node_refuses(recipe: Recipe, cluster: Cluster, tmp_path: Path) -> None:
     """The job ends with what that node says, once, and no script starts there."""

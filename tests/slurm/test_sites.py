@@ -11,6 +11,7 @@ from documents.sites import DIRECTORY, SITES, value
 from documents.tree import ROOT
 from slurm import broken
 from slurm.lab import REPORT
+from surroundings import TAKES_LONG, runs_all
 
 if TYPE_CHECKING:
     from slurm.lab import Cluster, Run
@@ -94,6 +95,7 @@ def test_script(site: dict[str, Any], cluster: Cluster, tmp_path: Path) -> None:
     check((DIRECTORY / f"{site['id']}.sh").read_text(encoding="utf-8"), site, cluster, tmp_path)
 
 
+@pytest.mark.skipif(not runs_all(), reason=TAKES_LONG)
 @pytest.mark.parametrize("site", parameters())
 def test_script_ends_where_one_node_refuses(site: dict[str, Any], cluster: Cluster, tmp_path: Path) -> None:
     check_refusal((DIRECTORY / f"{site['id']}.sh").read_text(encoding="utf-8"), site, cluster, tmp_path)
