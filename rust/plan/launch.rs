@@ -18,7 +18,7 @@ use super::outcome::Plan;
 use super::store::Store;
 use super::{checks, gloo, local, order, port, stay_out};
 
-/// Whether nodes may be started one by one, so that the host is known later than this node: without an allocation.
+/// Whether the host's name may be known later than this node starts: outside an allocation nodes may be started one by one.
 #[must_use]
 pub fn may_start_late(environ: &Environ) -> bool {
     !Allocation::is_one(environ)
@@ -46,7 +46,7 @@ pub fn plan(settings: &Settings, options: &Options, environ: Environ, node: Node
     plan.identity = identity::identify(allocation, node.hostname, Some(options.max_nodes))?;
     if given.as_ref().is_some_and(HostPort::is_loopback) && !options.is_etcd() {
         stay_out::refuse_loopback(options, &options.endpoint, &plan.identity, missing.is_some())?;
-        // torch alone would not know what is filled in.
+        // With something filled in, torch cannot be left alone: it would not know that.
         if missing.is_none() {
             return Ok(Plan { untouched: Some("the endpoint is on loopback".into()), ..plan });
         }

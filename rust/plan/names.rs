@@ -36,7 +36,7 @@ pub(super) struct Match {
 /// Find the node that `host` names: by its exact name, its first label, one of the site's forms, or, without
 /// certainty, as a node's label with something behind it. `domain` is this node's own, for lists with dotted names.
 pub(super) fn find(nodes: &Nodes, host: &str, templates: &[Template], domain: &str) -> Option<Match> {
-    // Host names are the same in capitals; node lists are written in one way.
+    // The resolver ignores case, but positions in a node list are found letter by letter: try the lower case too.
     find_exactly(nodes, host, templates, domain)
         .or_else(|| find_exactly(nodes, &host.to_ascii_lowercase(), templates, domain))
 }
