@@ -19,7 +19,8 @@ TIMED = [sys.executable, str(HERE / "timed.py")]
 
 #: Where these names stand in no file. A node knows its own name, as nodes do.
 RECORDS = {f"jwb000{k}i": [f"10.20.0.{k}"] for k in range(1, 5)}
-OWN = "127.0.0.1 localhost\n10.10.0.{0} jwb000{0}\n"
+NOBODY = "127.0.0.1 localhost\n"
+OWN = NOBODY + "10.10.0.{0} jwb000{0}\n"
 #: What is more than the deadline and no failure to keep it.
 LATE = 0.5
 
@@ -50,21 +51,28 @@ def told(run: Run) -> list[dict]:
 
 
 def test_a_resolver_that_never_answers(asking: Asking) -> None:
-    run = asking(TIMED, deadline=1, silent=1)
+    run = asking(TIMED, hosts=NOBODY, deadline=1, silent=1)
     for rank in told(run):
         assert "no answer within 1 s" in rank["error"], str(run)
         assert 1 <= rank["seconds"] < 1 + LATE, str(run)
 
 
 def test_a_launch_without_an_answer(asking: Asking) -> None:
-    run = asking(launch(), deadline=1, silent=1)
+    run = asking(launch(), hosts=NOBODY, deadline=1, silent=1)
     assert (run.code, run.stdout) == (2, ""), str(run)
     for task in (0, 1):
         (line,) = run.errors(task)
         assert line == (
-            f'torchrun_jsc: error: SLURM_STEP_NODELIST="jwb0001i": cannot resolve it on node jwb000{task + 1}: '
+            f'torchrun_jsc: error: SLURM_STEP_NODELIST="jwb0001": cannot resolve it on node jwb000{task + 1}: '
             "no answer within 1 s; use a name that all nodes resolve, or an address"
         )
+
+
+def test_a_guess_without_an_answer_stops_nothing(asking: Asking) -> None:
+    """The nodes' own names stand in a file. The guess is given up by all of them at the deadline."""
+    for rank in told(asking(TIMED, hosts=NOBODY + "10.10.0.1 jwb0001\n10.10.0.2 jwb0002\n", deadline=1, silent=1)):
+        assert rank["host"] == "jwb0001"
+        assert 1 <= rank["seconds"] < 1 + LATE
 
 
 def test_names_in_a_file_need_no_resolver(cluster: Cluster, asking: Asking) -> None:
@@ -82,7 +90,8 @@ def test_a_slow_resolver(cluster: Cluster, asking: Asking) -> None:
 
 def test_answers_on_some_nodes_only(asking: Asking) -> None:
     """The node without an answer says so. It knows another name, but that is not what the others go to."""
-    run = asking(TIMED, deadline=1, hosts=OWN + "10.10.0.1 jwb0001\n", on={"jwb0002": {"silent": 1}})
+    certain = ["env", "SYSTEMNAME=juwels", *TIMED]
+    run = asking(certain, deadline=1, hosts=OWN + "10.10.0.1 jwb0001\n", on={"jwb0002": {"silent": 1}})
     first, second = told(run)
     assert first["host"] == "jwb0001i", str(run)
     assert second["error"].startswith('SLURM_STEP_NODELIST="jwb0001i": cannot resolve it on node jwb0002'), str(run)
