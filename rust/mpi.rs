@@ -16,9 +16,20 @@ pub struct Launcher {
     pub local_rank: Option<Variable>,
     /// How many there are on its node.
     pub local_size: Option<Variable>,
-    /// The programs that start its processes, as the system lists them; empty where that is not known.
-    pub daemons: &'static [&'static str],
+    /// What the names of the programs begin with that start its processes, as the system lists them (15 characters).
+    daemons: &'static [&'static str],
 }
+
+impl Launcher {
+    /// Whether a program of this name starts this launcher's processes.
+    #[must_use]
+    pub fn is_daemon(&self, name: &str) -> bool {
+        self.daemons.iter().any(|start| name.starts_with(start))
+    }
+}
+
+/// Open MPI's: `orted`, `orterun`, and in version 5 `prted`, `prterun`. They set those of `PMIx` too.
+const OPEN_MPI: &[&str] = &["orte", "prte", "mpirun", "mpiexec"];
 
 /// All that are known, the ones that say more before those that say less.
 ///
@@ -32,7 +43,7 @@ pub const LAUNCHERS: [Launcher; 5] = [
         size: Some(Variable::OmpiSize),
         local_rank: Some(Variable::OmpiLocalRank),
         local_size: Some(Variable::OmpiLocalSize),
-        daemons: &["orted", "prted", "orterun", "prterun", "mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi"],
+        daemons: OPEN_MPI,
     },
     Launcher {
         name: "PALS",
@@ -40,7 +51,7 @@ pub const LAUNCHERS: [Launcher; 5] = [
         size: Some(Variable::PmiSize),
         local_rank: Some(Variable::PalsLocalRank),
         local_size: Some(Variable::PalsLocalSize),
-        daemons: &[],
+        daemons: &["palsd"],
     },
     Launcher {
         name: "Hydra",
@@ -48,8 +59,7 @@ pub const LAUNCHERS: [Launcher; 5] = [
         size: Some(Variable::PmiSize),
         local_rank: Some(Variable::HydraLocalRank),
         local_size: Some(Variable::HydraLocalSize),
-        // Names of processes have 15 characters.
-        daemons: &["hydra_pmi_proxy", "pmi_proxy"],
+        daemons: &["hydra_", "pmi_proxy"],
     },
     Launcher {
         name: "Flux",
@@ -57,9 +67,16 @@ pub const LAUNCHERS: [Launcher; 5] = [
         size: Some(Variable::FluxSize),
         local_rank: Some(Variable::FluxLocalRank),
         local_size: None,
-        daemons: &[],
+        daemons: &["flux-shell"],
     },
-    Launcher { name: "PMIx", rank: Variable::PmixRank, size: None, local_rank: None, local_size: None, daemons: &[] },
+    Launcher {
+        name: "PMIx",
+        rank: Variable::PmixRank,
+        size: None,
+        local_rank: None,
+        local_size: None,
+        daemons: OPEN_MPI,
+    },
 ];
 
 /// A process of a launcher's, as far as its variables say.

@@ -1,7 +1,7 @@
 //! Who started this process: each source is believed as far as no other one proves it wrong.
 
 use crate::environ::{Environ, Variable};
-use crate::mpi::Process;
+use crate::mpi::{Process, LAUNCHERS};
 use crate::node::Node;
 use crate::slurm::Nodes;
 use crate::{Error, Result};
@@ -26,24 +26,65 @@ pub enum Started {
 pub(super) fn find(environ: &Environ, node: Node<'_>) -> Result<(Started, Vec<String>)> {
     let mut doubts = Vec::new();
     let in_step = is_in_step(environ, node.hostname, &mut doubts);
+    let otherwise = if in_step { Started::Srun } else { Started::Otherwise };
     let said = Process::all(environ)?;
     if said.is_empty() {
-        return Ok((if in_step { Started::Srun } else { Started::Otherwise }, doubts));
+        return Ok((otherwise, doubts));
     }
     let step = StepNumbers::read(environ, in_step)?;
-    // What agrees with Slurm is Slurm's: `srun --mpi=pmi2` sets PMI_RANK too.
-    let others: Vec<_> = said.into_iter().filter(|process| !step.agrees(process)).collect();
-    let Some((first, rest)) = others.split_first() else { return Ok((Started::Srun, doubts)) };
+    let starter = Starter::find(node);
+    let (believed, left): (Vec<_>, Vec<_>) = match &starter {
+        Starter::Daemon(name) if said.iter().any(|process| process.launcher.is_daemon(name)) => {
+            said.into_iter().partition(|process| process.launcher.is_daemon(name))
+        }
+        Starter::Slurm => (Vec::new(), said),
+        // What agrees with Slurm is Slurm's: `srun --mpi=pmi2` sets PMI_RANK too.
+        _ => said.into_iter().partition(|process| !step.agrees(process)),
+    };
+    let strangers = left.iter().filter(|process| !step.agrees(process));
+    doubts.extend(
+        strangers.map(|process| ignored(process, &format!("{} has not started this process", process.launcher.name))),
+    );
+    let Some((first, rest)) = believed.split_first() else { return Ok((otherwise, doubts)) };
     if let Some(other) = rest.iter().find(|other| other.rank != first.rank) {
         let reason =
             format!("contradicts {}: this process was started by two launchers; unset the outer one's", first.said());
         return Err(Error::setting(other.launcher.rank.name(), other.rank.to_string(), reason));
     }
-    if let Some(doubt) = step.doubt(first).or_else(|| orphan(first, node)) {
-        doubts.push(format!("{} is ignored: {doubt}", first.said()));
-        return Ok((if in_step { Started::Srun } else { Started::Otherwise }, doubts));
+    if let Some(doubt) = step.doubt(first).filter(|_| matches!(starter, Starter::Unknown)) {
+        doubts.push(ignored(first, &doubt));
+        return Ok((otherwise, doubts));
     }
     Ok((Started::Mpi(rest.iter().fold(*first, Process::with)), doubts))
+}
+
+fn ignored(process: &Process, why: &str) -> String {
+    format!("{} is ignored: {why}", process.said())
+}
+
+/// What the parents of this process tell of its launcher.
+enum Starter {
+    /// The nearest of them is this daemon of an MPI launcher.
+    Daemon(String),
+    /// They are known up to Slurm's own, and no daemon is among them: an MPI launcher's variables are left from the
+    /// process that submitted the job.
+    Slurm,
+    /// Nothing.
+    Unknown,
+}
+
+impl Starter {
+    fn find(node: Node<'_>) -> Self {
+        for name in node.processes.parents() {
+            if name.starts_with("slurmstepd") {
+                return Self::Slurm;
+            }
+            if LAUNCHERS.iter().any(|launcher| launcher.is_daemon(&name)) {
+                return Self::Daemon(name);
+            }
+        }
+        Self::Unknown
+    }
 }
 
 /// Whether Slurm's variables are those of a step that `srun` made and that this process is in: there is a list of its
@@ -93,7 +134,7 @@ impl StepNumbers {
         Ok(Self {
             task: number(Variable::ProcId)?,
             tasks: number(Variable::StepNumTasks)?,
-            nodes: number(Variable::StepNumNodes)?,
+            nodes: number(Variable::StepNumNodes)?.or_else(|| listed_nodes(environ, in_step)),
             local: number(Variable::LocalId)?.unwrap_or(0),
             in_step,
         })
@@ -101,7 +142,8 @@ impl StepNumbers {
 
     fn agrees(&self, process: &Process) -> bool {
         let is_size = process.size.is_none() || self.tasks.is_none() || process.size == self.tasks;
-        self.task == Some(process.rank) && is_size
+        let is_local = process.local_rank.is_none_or(|local| local == self.local);
+        self.task == Some(process.rank) && is_size && is_local
     }
 
     /// Why the step is not one of a launcher's daemons, of which each node has one.
@@ -117,16 +159,7 @@ impl StepNumbers {
     }
 }
 
-/// Why this process is not the launcher's: its parents are known up to Slurm's own, and no daemon is among them. The
-/// variables are then of the process that submitted the job.
-fn orphan(process: &Process, node: Node<'_>) -> Option<String> {
-    let daemons = process.launcher.daemons;
-    if daemons.is_empty() {
-        return None;
-    }
-    let parents = node.processes.parents();
-    let below_slurm = parents.iter().take_while(|name| !name.starts_with("slurmstepd")).collect::<Vec<_>>();
-    let is_known = below_slurm.len() < parents.len();
-    let is_child = below_slurm.iter().any(|name| daemons.contains(&name.as_str()));
-    (is_known && !is_child).then(|| format!("{} has not started this process", process.launcher.name))
+fn listed_nodes(environ: &Environ, in_step: bool) -> Option<usize> {
+    let text = environ.get(Variable::StepNodelist).filter(|_| in_step)?;
+    Nodes::parse("SLURM_STEP_NODELIST", text).ok().map(|nodes| nodes.hosts.len())
 }

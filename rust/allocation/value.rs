@@ -245,13 +245,13 @@ impl Allocation {
     /// The variables of the rank, the number of processes and the number on the node, for messages.
     #[must_use]
     pub fn names(&self) -> [Variable; 3] {
-        match self.started {
-            Started::Mpi(process) => {
-                let launcher = process.launcher;
-                [launcher.rank, launcher.size.unwrap_or(launcher.rank), launcher.local_rank.unwrap_or(launcher.rank)]
-            }
-            _ => [Variable::ProcId, Variable::Ntasks, Variable::LocalId],
+        if let Started::Mpi(process) = self.started {
+            let launcher = process.launcher;
+            let rank = launcher.rank;
+            return [rank, launcher.size.unwrap_or(rank), launcher.local_rank.unwrap_or(rank)];
         }
+        let of_step = self.get(Variable::StepNumTasks).map(|_| Variable::StepNumTasks);
+        [Variable::ProcId, of_step.unwrap_or(Variable::Ntasks), Variable::LocalId]
     }
 
     /// The number of processes on this node, where the launcher says it of each.
@@ -273,6 +273,14 @@ impl Allocation {
     #[must_use]
     pub fn step_id(&self) -> Option<&str> {
         self.get(Variable::StepId).filter(|id| self.is_task() && !is_special(id))
+    }
+
+    /// The ports that Slurm keeps free for the step. The components of a heterogeneous job have each their own, and so has the
+    /// step of an MPI launcher's daemons, which has not all of the launch's nodes: these are not taken.
+    #[must_use]
+    pub fn reserved_ports(&self) -> Option<&str> {
+        let is_het = self.environ.number(Variable::HetSize).is_ok_and(|size| size.is_some_and(|size| size > 1));
+        self.get(Variable::StepResvPorts).filter(|_| self.is_task() && !is_het)
     }
 
     /// What tells a task of a step from a batch script, and contradicts that there is no step: for messages.

@@ -48,17 +48,20 @@ pub(super) fn host_name(here: &Here<'_>, nodes: &Nodes, rank: usize) -> Result<H
             }
         };
         match obstacle.or_else(|| forbidden(here, template)) {
-            None => return Ok(found(here, template, Decision::new(name, reason), warnings)),
+            None => return Ok(found(here, template, &node, Decision::new(name, reason), warnings)),
             Some(Obstacle::NoAddress(answer)) => answers.push((name, answer)),
             Some(Obstacle::OfAll(why)) => {
                 write!(reason, ", {name} is not taken: {why}").expect("a string takes all");
                 known = known.or((!template.is_guessed()).then_some((template, name)));
             }
-            Some(Obstacle::OfThisNode(why)) => warnings.push(format!("{name} is not taken for {node}: {why}")),
+            Some(Obstacle::OfThisNode(why)) => {
+                write!(reason, ", {name} is not taken: {why}").expect("a string takes all");
+                warnings.push(format!("{name} is not taken for {node}: {why}"));
+            }
         }
     }
     if let Some((template, name)) = known {
-        return Ok(found(here, template, Decision::new(name, reason), warnings));
+        return Ok(found(here, template, &node, Decision::new(name, reason), warnings));
     }
     let (names, mut answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     answers.dedup();
@@ -83,10 +86,23 @@ fn forbidden(here: &Here<'_>, template: &Template) -> Option<Obstacle> {
     (!here.allows(interface)).then(why)
 }
 
-/// The name that was found, with a line where this node's interface to that network cannot be used.
-fn found(here: &Here<'_>, template: &Template, name: Decision<String>, mut warnings: Vec<String>) -> HostName {
+/// The name of `node` that was found, with a line where this node's interface to that network cannot be used.
+fn found(
+    here: &Here<'_>,
+    template: &Template,
+    node: &str,
+    name: Decision<String>,
+    mut warnings: Vec<String>,
+) -> HostName {
     let own_name = template.apply(&here.identity.name);
     let own = here.node.resolver.ask(&own_name).unwrap_or_default();
+    // `ai` has no other name in the form that makes `ai` of `a`.
+    let is_of_form = !own.is_empty() && (own_name != here.identity.name || name.value == node);
+    if here.has_filter() && here.is_member() && !is_of_form {
+        // The other nodes, which know theirs, may take another form.
+        let form = &name.value;
+        warnings.push(format!("{own_name} tells no network, so that TORCHRUN_JSC_INTERFACE cannot decide on {form}"));
+    }
     match (here.own(&own), own.first()) {
         (Some((ip, interface)), _) => warnings.extend(here.unusable(ip, interface)),
         (None, Some(ip)) if interface::is_global(*ip) && here.node.table.lacks(*ip) && here.is_member() => {
@@ -126,7 +142,7 @@ fn why_not(here: &Here<'_>, nodes: &Nodes, template: &Template, node: &str) -> O
     if let Err(unresolved) = here.node.resolver.ask(&name) {
         let is_final = unresolved.is_no_such_name();
         let answer = unresolved.answer;
-        return Some(if is_final { Obstacle::NoAddress(answer) } else { Obstacle::OfAll(answer) });
+        return Some(if is_final { Obstacle::NoAddress(answer) } else { Obstacle::OfThisNode(answer) });
     }
     let own_name = template.apply(&here.identity.name);
     // A login node has no name in the list that could prove anything. Where this node's guessed name is another node's own

@@ -50,7 +50,7 @@ pub struct Endpoint {
     pub warnings: Vec<String>,
     /// Why each part is what it is, by the names that Python knows it by.
     pub reasons: BTreeMap<String, String>,
-    /// This node's own address, where it is known already.
+    /// This node's own address, where it was found already.
     local: Option<OwnAddress>,
     /// What the own address is found by. It goes to no other process.
     #[cfg_attr(feature = "python", serde(skip))]
@@ -65,6 +65,17 @@ pub struct OwnAddress {
     pub address: Option<String>,
     /// The interface that carries it.
     pub interface: Option<String>,
+}
+
+impl OwnAddress {
+    fn find(here: &Here<'_>, store: &Store) -> Self {
+        let is_named = here.is_member() && store.host_rank() == here.identity.rank;
+        let local = local::decide(here, store, is_named || here.own(&store.addresses).is_some());
+        Self {
+            address: local.address.map(|address| address.value),
+            interface: local.interface.map(|interface| interface.value),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -121,11 +132,16 @@ pub fn endpoint(
     let local_size = allocation.local_size().or_else(|| counts.as_ref()?.on_node(place?)).filter(|_| is_own);
     let (world_size, local_rank) =
         if is_own { (allocation.processes()?, allocation.local_id()?) } else { (None, None) };
+    if launched.rank.is_none() && launched.world_size.is_none() {
+        rank::check_size(&here, rank.as_ref().map(|rank| rank.value), world_size)?;
+    }
     let reasons = [
         ("endpoint", Some(&store.endpoint.reason)),
         ("rank", rank.as_ref().map(|rank| &rank.reason)),
         ("node_rank", identity.rank.map(|_| &identity.rank_source)),
     ];
+    // A derived name was tried with this node's own. Another one may need a look-up that not all callers wait for.
+    let local = store.derived_from.map(|_| OwnAddress::find(&here, &store));
     let own = |(name, reason): (&str, Option<&String>)| Some((name.to_owned(), reason?.clone()));
     Ok(Endpoint {
         host_port: store.endpoint.value.clone(),
@@ -141,7 +157,7 @@ pub fn endpoint(
         local_world_size: launched.local_world_size.or(local_size),
         warnings,
         reasons: reasons.into_iter().filter_map(own).collect(),
-        local: None,
+        local,
         origin: Some(Origin { settings, allocation, identity, store }),
     })
 }
@@ -232,13 +248,7 @@ impl Endpoint {
     pub fn own_address(&self, node: Node<'_>) -> OwnAddress {
         let found = || {
             let Origin { settings, allocation, identity, store } = self.origin.as_ref()?;
-            let here = Here::new(settings, allocation, node, identity).ok()?;
-            let is_named = identity.rank.is_some() && store.host_rank() == identity.rank;
-            let local = local::decide(&here, store, is_named || here.own(&store.addresses).is_some());
-            Some(OwnAddress {
-                address: local.address.map(|address| address.value),
-                interface: local.interface.map(|interface| interface.value),
-            })
+            Some(OwnAddress::find(&Here::new(settings, allocation, node, identity).ok()?, store))
         };
         self.local.clone().or_else(found).unwrap_or_default()
     }

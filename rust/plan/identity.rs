@@ -1,5 +1,7 @@
 //! Which node of the allocation this is.
 
+use std::net::IpAddr;
+
 use crate::allocation::Allocation;
 use crate::label::split;
 use crate::slurm::{Nodes, Ordered};
@@ -72,8 +74,13 @@ pub(super) fn identify(allocation: &Allocation, hostname: &str, wanted: Option<u
     // Outside a step a name that was handed on with the environment is another node's.
     let (first, second) = if allocation.is_task() { (name, hostname) } else { (hostname, name) };
     let by_name = nodes.place(first).or_else(|| nodes.place(second)).or_else(|| nodes.place_by_label(hostname));
-    // Slurm's number is none of a list that has the user's order.
-    let id = id.filter(|_| by_name.is_none() || !allocation.has_given_nodes());
+    // Slurm's number is that of its own list, not of one that has the user's order.
+    let id = if allocation.has_given_nodes() {
+        let of_slurm = || found.listed.as_ref()?.hosts.nth(id?);
+        of_slurm().and_then(|name| nodes.place(&name)).filter(|_| by_name.is_none())
+    } else {
+        id
+    };
     match (by_name, id) {
         (Some(place), Some(id)) if place == id && nodes.place(hostname).is_some_and(|own| own != id) => {
             Ok(handed(found, name, hostname, id))
@@ -92,7 +99,13 @@ pub(super) fn identify(allocation: &Allocation, hostname: &str, wanted: Option<u
             let reason = format!("{} has only {} nodes, and {name} is none of them", nodes.variable, nodes.hosts.len());
             Err(Error::setting("SLURM_NODEID", id.to_string(), reason))
         }
-        (None, None) => Ok(Identity { name: name.to_owned(), nodes: Some(found.nodes), ..Identity::default() }),
+        (None, None) => {
+            // Of a list of addresses nobody expects to have the name.
+            let has_names = nodes.hosts.nth(0).is_some_and(|first| first.parse::<IpAddr>().is_err());
+            let lacks = allocation.has_given_nodes() && has_names;
+            let warning = lacks.then(|| format!("{name} is not in TORCHRUN_JSC_NODELIST"));
+            Ok(Identity { name: name.to_owned(), nodes: Some(found.nodes), warning, ..Identity::default() })
+        }
     }
 }
 

@@ -28,7 +28,7 @@ const STEP_STRIDE: u64 = 2;
 /// the first. Else a function of cluster, job and step id. Not a plain hash: the job id and the step id move it by fixed
 /// strides, so that jobs and steps with neighbouring ids, which may share a node, never meet on one port.
 fn of_allocation(allocation: &Allocation) -> (u16, u16, &'static str) {
-    if let Some((first, last)) = allocation.get(Variable::StepResvPorts).and_then(last_reserved) {
+    if let Some((first, last)) = allocation.reserved_ports().and_then(last_reserved) {
         return (last, first, "kept free for the step (SLURM_STEP_RESV_PORTS)");
     }
     // Without any id the nodes tell one launch from another.

@@ -38,10 +38,23 @@ pub(super) fn of_task(here: &Here<'_>, launched: &Launched, store: &Store) -> Re
     }
 }
 
+/// Refuse a rank that is none of the tasks': where both come from the launcher, one of them is another launch's.
+pub(super) fn check_size(here: &Here<'_>, rank: Option<usize>, size: Option<usize>) -> Result<()> {
+    let [rank_name, size_name, _] = here.allocation.names();
+    match (rank, size) {
+        (Some(rank), Some(size)) if rank >= size => {
+            let reason = format!("contradicts {}={size}, since ranks count from 0", size_name.name());
+            Err(Error::setting(rank_name.name(), rank.to_string(), reason))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Which variable that is set for this process shows that a program started it inside a task: then the task's rank is
 /// not its own.
 pub(super) fn started_inside(here: &Here<'_>, launched: &Launched) -> Result<Option<String>> {
-    if launched.rank.is_some() || launched.is_elastic {
+    // A WORLD_SIZE by itself is that of a script that exports it.
+    if launched.rank.is_some() || launched.local_rank.is_none() || launched.is_elastic {
         return Ok(None);
     }
     let [_, size_name, local_name] = here.allocation.names();
@@ -189,6 +202,7 @@ pub(super) fn contradictions(here: &Here<'_>, launched: &Launched, store: &Store
         ("WORLD_SIZE", launched.world_size, size_name, allocation.processes()?),
         ("LOCAL_RANK", launched.local_rank, local_name, allocation.local_id()?),
         ("NODE_RANK", launched.node_rank, Variable::NodeId, node_rank),
+        ("TORCHRUN_JSC_NODE_RANK", here.settings.node_rank, Variable::NodeId, node_rank),
     ];
     let inside = started_inside(here, launched)?;
     let mut lines: Vec<String> = pairs

@@ -104,7 +104,7 @@ fn what_is_set_is_kept_and_contradictions_are_reported() {
     assert_eq!((task.rank.unwrap(), task.world_size, task.local_rank), (3, Some(9), Some(1)));
     assert_eq!(
         task.warnings,
-        ["RANK=3 as set, although SLURM_PROCID=5", "WORLD_SIZE=9 as set, although SLURM_NTASKS=8"]
+        ["RANK=3 as set, although SLURM_PROCID=5", "WORLD_SIZE=9 as set, although SLURM_STEP_NUM_TASKS=8"]
     );
     // torchrun's own workers inherit Slurm's variables of their agent.
     let elastic = set.setenv("TORCHELASTIC_RUN_ID", "1").setenv("GROUP_RANK", "1").setenv("GROUP_WORLD_SIZE", "2");

@@ -556,3 +556,115 @@ fn the_users_list_has_the_users_order() {
     world.settings.nodelist = Some("a02".into());
     assert_eq!(resolve(&world, &world.hosts[1]).unwrap().rank, None);
 }
+
+/// A process whose parents are these, the nearest first, with Open MPI's variables of one node's two.
+fn below(host: &Host, parents: &[&str], rank: &str) -> Host {
+    let pairs = [("OMPI_COMM_WORLD_RANK", rank), ("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_LOCAL_RANK", rank)];
+    let mut host = with(host, &pairs);
+    host.parents = parents.iter().map(|&name| name.into()).collect();
+    host
+}
+
+#[test]
+fn a_number_that_slurm_has_by_chance_makes_no_task() {
+    // The daemon of the first node is task 0, and so is its first process.
+    let one = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_STEP_NUM_NODES", "1"), ("SLURM_STEP_NODELIST", "a01")];
+    let world = step(1).each(|_, host| *host = with(host, &one));
+    for parents in [&["orted", "slurmstepd"][..], &["bash", "prterun", "bash", "slurmstepd"], &[]] {
+        let found: Vec<_> =
+            ["0", "1"].map(|rank| resolve(&world, &below(&world.hosts[0], parents, rank)).unwrap()).into();
+        assert_one_world(&found);
+        assert_eq!(found.iter().map(|task| task.world_size).collect::<Vec<_>>(), [Some(2), Some(2)]);
+        assert!(found.iter().all(|task| task.warnings.is_empty()), "{found:?}");
+    }
+    // Where PMIx says nothing but the rank.
+    let alone = |k: usize, rank: &str| {
+        let mut host = with(&step(1).hosts[k], &[("PMIX_RANK", rank)]);
+        host.parents = vec!["prted".into(), "slurmstepd".into()];
+        resolve(&step(1), &host).unwrap()
+    };
+    let found = [alone(0, "0"), alone(0, "1"), alone(1, "2"), alone(1, "3")];
+    assert_one_world(&found);
+    assert!(found.iter().all(|task| task.world_size.is_none()));
+}
+
+#[test]
+fn a_step_without_its_number_of_nodes_may_be_one_of_daemons() {
+    let world = step(1).unsetenv("SLURM_STEP_NUM_NODES");
+    let found = all_of(&world, open_mpi);
+    assert_eq!(ranks(&found), (0..8).collect::<Vec<_>>());
+    assert_one_world(&found);
+}
+
+#[test]
+fn ranks_of_a_launcher_that_is_no_parent_are_left_over() {
+    for (variable, launcher) in
+        [("PMIX_RANK", "PMIx"), ("FLUX_TASK_RANK", "Flux"), ("PALS_RANKID", "PALS"), ("PMI_RANK", "Hydra")]
+    {
+        let world =
+            step(1).setenv(variable, "1").each(|_, host| host.parents = vec!["bash".into(), "slurmstepd".into()]);
+        let found = tasks(&world, 1, |k, _| k);
+        assert_one_world(&found);
+        assert_eq!(found[0].warnings, [format!("{variable}=1 is ignored: {launcher} has not started this process")]);
+    }
+    // Beside one that is.
+    let world = step(1).each(|k, host| {
+        *host = with(host, &[("PMI_RANK", "1"), ("PMI_SIZE", "7"), ("OMPI_COMM_WORLD_RANK", &k.to_string())]);
+        host.parents = vec!["orted".into(), "slurmstepd".into()];
+    });
+    let found: Vec<_> = world.hosts.iter().map(|host| resolve(&world, host).unwrap()).collect();
+    assert_one_world(&found);
+    assert_eq!(found[0].warnings, ["PMI_RANK=1 is ignored: Hydra has not started this process"]);
+}
+
+#[test]
+fn ports_of_a_part_of_the_launch_are_not_taken() {
+    let own = |k: usize, host: &mut Host| {
+        host.environ.insert("SLURM_STEP_RESV_PORTS".into(), format!("2366{k}-2367{k}"));
+    };
+    let port = |world: &World, host: &Host| resolve(world, host).unwrap().port;
+    let het = step(1).setenv("SLURM_HET_SIZE", "2").each(own);
+    assert_eq!(port(&het, &het.hosts[0]), port(&het, &het.hosts[1]));
+    let daemons = step(1).each(own);
+    let found = all_of(&daemons, open_mpi);
+    assert_one_world(&found);
+    // Inherited by a batch script.
+    let batch = step(1).unsetenv("SLURM_STEP").setenv("SLURM_STEP_RESV_PORTS", "23001-23003");
+    assert_eq!(port(&batch, &batch.hosts[0]), port(&step(1), &step(1).hosts[0]));
+}
+
+#[test]
+fn a_rank_that_no_task_has_is_refused() {
+    let world = step(1).setenv("SLURM_DISTRIBUTION", "cyclic");
+    let told = error(&world, &with(&world.hosts[1], &[("SLURM_PROCID", "7")]));
+    assert_eq!(told, "SLURM_PROCID=\"7\": contradicts SLURM_STEP_NUM_TASKS=2, since ranks count from 0");
+    let mpi = with(&world.hosts[1], &[("OMPI_COMM_WORLD_RANK", "7"), ("OMPI_COMM_WORLD_SIZE", "2")]);
+    assert!(error(&world, &mpi).starts_with("OMPI_COMM_WORLD_RANK=\"7\": contradicts OMPI_COMM_WORLD_SIZE=2"));
+    // The user's own are kept.
+    assert_eq!(resolve(&world, &with(&world.hosts[1], &[("RANK", "7")])).unwrap().rank, Some(7));
+}
+
+#[test]
+fn a_node_that_the_users_list_lacks_is_named() {
+    let mut world = step(1);
+    world.settings.nodelist = Some("a02".into());
+    let found = resolve(&world, &world.hosts[0]).unwrap();
+    assert_eq!((found.node.as_str(), found.rank, found.node_rank), ("a01", None, None));
+    assert_eq!(found.warnings, ["a01 is not in TORCHRUN_JSC_NODELIST"]);
+}
+
+#[test]
+fn a_number_of_the_node_that_slurm_contradicts_is_named() {
+    let mut world = step(1);
+    world.settings.node_rank = Some(1);
+    let found = resolve(&world, &world.hosts[0]).unwrap();
+    assert_eq!(found.warnings, ["TORCHRUN_JSC_NODE_RANK=1 as set, although SLURM_NODEID=0"]);
+}
+
+#[test]
+fn a_number_of_tasks_that_a_script_exports_makes_no_child() {
+    let world = step(1).setenv("WORLD_SIZE", "9");
+    let found = tasks(&world, 1, |k, _| k);
+    assert_one_world(&found);
+    assert_eq!(found[0].warnings, ["WORLD_SIZE=9 as set, although SLURM_STEP_NUM_TASKS=2"]);
+}

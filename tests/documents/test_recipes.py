@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from documents.recipes import NOT_RUN, recipes
+from documents.shell_blocks import NOT_RUN, recipes
 
 if TYPE_CHECKING:
     from pathlib import Path

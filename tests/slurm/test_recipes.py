@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from documents.recipes import to_run
+from documents.shell_blocks import to_run
 from slurm import broken
 from slurm.lab import REPORT
 from surroundings import TAKES_LONG, runs_all
@@ -16,7 +16,7 @@ from surroundings import TAKES_LONG, runs_all
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from documents.recipes import Recipe
+    from documents.shell_blocks import Recipe
     from slurm.lab import Cluster, Run
 
 NODES = ["jwb0001", "jwb0002"]

@@ -122,7 +122,7 @@ def test_what_is_set_is_kept_and_contradictions_are_said_once(cluster: Cluster) 
     assert {(rank["endpoint"], rank["WORLD_SIZE"]) for rank in run.ranks()} == {("10.20.0.1:7777", "9")}, str(run)
     lines = [line.partition(": ")[2] for line in run.stderr.splitlines()]
     # From the first task of each node.
-    assert lines == ["torchrun_jsc: warning: WORLD_SIZE=9 as set, although SLURM_NTASKS=4"] * 2, str(run)
+    assert lines == ["torchrun_jsc: warning: WORLD_SIZE=9 as set, although SLURM_STEP_NUM_TASKS=4"] * 2, str(run)
 
 
 def test_for_shell_scripts(cluster: Cluster) -> None:

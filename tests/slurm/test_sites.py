@@ -57,6 +57,8 @@ def submit(
     (directory / "train.py").write_text(train, encoding="utf-8")
     nodes = "--nodelist={}".format(",".join(site["nodes"]))
     export = "--export=ALL,PATH={}".format(broken.path(directory / "bin", bad_node))
+    # What tells the system at the site itself.
+    export += "".join(f",{name}={values[0]}" for name, values in site.get("systems", {}).items())
     # Nodes that wait for another one do so for minutes.
     return cluster.sbatch(directory / "job.sh", options=[nodes, export], timeout=60)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import Any
 
 from torchrun_jsc import _core
@@ -12,6 +13,12 @@ from torchrun_jsc.patch import Function, Patch
 from torchrun_jsc.settings import Settings
 
 
+@lru_cache(maxsize=None)
+def _say_once(note: str | None) -> None:
+    """Warn, but not each time that torch asks for the number of one launch."""
+    warn_once_a_node([] if note is None else [note])
+
+
 def _wrap(original: Function) -> Function:
     def parse_min_max_nnodes(nnodes: Any, *args: Any, **kwargs: Any) -> Any:
         least_and_most = [number.strip().lower() for number in str(nnodes).split(":")]
@@ -19,8 +26,10 @@ def _wrap(original: Function) -> Function:
             return original(nnodes, *args, **kwargs)
         count, note = _core.count_nodes(Settings(os.environ), os.environ)
         if count is None:
-            raise SettingError("--nnodes=auto: not in a Slurm step; start it with srun, or give a number")
-        warn_once_a_node([] if note is None else [note])
+            raise SettingError(
+                "--nnodes=auto: not in a Slurm step; start it with srun, or give a number or TORCHRUN_JSC_NODELIST"
+            )
+        _say_once(note)
         numbers = (str(count) if number == "auto" else number for number in least_and_most)
         return original(":".join(numbers), *args, **kwargs)
 

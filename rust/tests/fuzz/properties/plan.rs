@@ -184,9 +184,12 @@ impl Launch<'_> {
         };
         // Where a node has no plan it ends with a message, and so does the job.
         let Ok(plans) = (0..).zip(names).map(plan_on).collect::<Result<Vec<_>>>() else { return };
-        // A node that is told that it is not in the step is not one of those that meet.
-        let is_in_step = |plan: &&Plan| !plan.warnings.iter().any(|line| line.contains(" ignored"));
-        let plans: Vec<_> = plans.iter().filter(is_in_step).collect();
+        // A node that is told that it is not in the step, or why it takes another name, does not differ in silence.
+        let says = |plan: &&Plan, part: &str| plan.warnings.iter().any(|line| line.contains(part));
+        let is_silent = |plan: &&Plan| {
+            ![" ignored", " is not taken for ", " cannot decide on "].iter().any(|part| says(plan, part))
+        };
+        let plans: Vec<_> = plans.iter().filter(is_silent).collect();
         if plans.is_empty() {
             return;
         }
