@@ -93,6 +93,7 @@ def test_arbitrary_distribution(cluster: Cluster, tmp_path: Path, host: str) -> 
         pytest.param(["-n1", ":", "-N2", "-n2"], "jwb0001", id="in-the-order-of-their-names"),
         pytest.param(["-wjwb0003", ":", "-wjwb0002", ":", "-wjwb0001"], "jwb0003", id="in-another-order"),
         pytest.param(["-wjwb[0002,0004]", "-n4", ":", "-wjwb[0001,0003]", "-n2"], "jwb0002", id="uneven"),
+        pytest.param(["-wjwb[0002,0004]", "-n3", ":", "-wjwb[0001,0003]", "-n3"], "jwb0002", id="odd"),
     ],
 )
 def test_a_step_over_all_groups_of_a_heterogeneous_job(cluster: Cluster, groups: list[str], host: str) -> None:
