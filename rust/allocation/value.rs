@@ -279,8 +279,13 @@ impl Allocation {
     /// step of an MPI launcher's daemons, which has not all of the launch's nodes: these are not taken.
     #[must_use]
     pub fn reserved_ports(&self) -> Option<&str> {
-        let is_het = self.environ.number(Variable::HetSize).is_ok_and(|size| size.is_some_and(|size| size > 1));
-        self.get(Variable::StepResvPorts).filter(|_| self.is_task() && !is_het)
+        self.get(Variable::StepResvPorts).filter(|_| self.is_task() && !self.is_heterogeneous())
+    }
+
+    /// Whether the job has components.
+    #[must_use]
+    pub fn is_heterogeneous(&self) -> bool {
+        self.environ.number(Variable::HetSize).is_ok_and(|size| size.is_some_and(|size| size > 1))
     }
 
     /// What tells a task of a step from a batch script, and contradicts that there is no step: for messages.

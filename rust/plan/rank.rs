@@ -112,7 +112,8 @@ fn of_srun(here: &Here<'_>, store: &Store) -> Result<Option<Decision<usize>>> {
     }
     // Task 0 is on the first node of Slurm's list, which may be another one than the first of the user's.
     let is_first = host == 0 && (!allocation.has_given_nodes() || identity.counted_place(host) == Some(0));
-    if is_first && follows_nodes(allocation.get(Variable::Distribution)) {
+    // Each component of a heterogeneous step has a distribution of its own, and all tasks have to count alike.
+    if is_first && !allocation.is_heterogeneous() && follows_nodes(allocation.get(Variable::Distribution)) {
         return by_task("SLURM_PROCID");
     }
     // The same question for all tasks: two ways of counting would give two of them one rank.

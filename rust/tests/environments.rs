@@ -668,3 +668,25 @@ fn a_number_of_tasks_that_a_script_exports_makes_no_child() {
     assert_one_world(&found);
     assert_eq!(found[0].warnings, ["WORLD_SIZE=9 as set, although SLURM_STEP_NUM_TASKS=2"]);
 }
+
+#[test]
+fn components_with_distributions_of_their_own_count_alike() {
+    // As Slurm 22.05 writes them: the list and its counts are sorted, the numbers go group by group.
+    let world = World::bare("a[01-04]", &["a02", "a04", "a01", "a03"])
+        .setenv("SLURM_HET_SIZE", "2")
+        .setenv("SLURM_JOB_NODELIST_HET_GROUP_0", "a[02,04]")
+        .setenv("SLURM_JOB_NODELIST_HET_GROUP_1", "a[01,03]")
+        .setenv("SLURM_STEP_NUM_NODES", "4")
+        .setenv("SLURM_STEP_NUM_TASKS", "6")
+        .setenv("SLURM_STEP_TASKS_PER_NODE", "1,3,1(x2)");
+    let places = [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (3, 0)];
+    let task = |(number, (k, local)): (usize, (usize, usize))| {
+        let (number, local) = (number.to_string(), local.to_string());
+        let distribution = if k < 2 { "block" } else { "cyclic" };
+        let pairs = [("SLURM_PROCID", &*number), ("SLURM_LOCALID", &local), ("SLURM_DISTRIBUTION", distribution)];
+        resolve(&world, &with(&world.hosts[k], &pairs)).unwrap()
+    };
+    let found: Vec<_> = places.into_iter().enumerate().map(task).collect();
+    assert_one_world(&found);
+    assert_eq!(found[0].node, "a02");
+}

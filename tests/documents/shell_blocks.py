@@ -56,5 +56,5 @@ def reason_not_to_run(recipe: Recipe) -> str | None:
 
 
 def to_run() -> list[Recipe]:
-    """Return what tests/slurm/test_recipes.py runs."""
+    """Return what tests/slurm/test_recipes_run.py runs."""
     return [recipe for recipe in recipes() if not is_of_a_site(recipe) and reason_not_to_run(recipe) is None]

@@ -1,4 +1,4 @@
-"""Shell lines of the documents that need no cluster; tests/slurm/test_recipes.py runs the others."""
+"""Shell lines of the documents that need no cluster; tests/slurm/test_recipes_run.py runs the others."""
 
 from __future__ import annotations
 

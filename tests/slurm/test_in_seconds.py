@@ -34,7 +34,7 @@ def said(run: Run) -> list[str]:
 def test_no_such_name(cluster: Cluster) -> None:
     run = cluster.srun(command("ghost:29500"))
     assert run.code == 2, str(run)
-    line = 'torchrun_jsc: error: --rdzv_endpoint="ghost": cannot resolve it on node jwb0001: '
+    line = 'torchrun_jsc: error: --rdzv_endpoint="ghost": cannot resolve it on node jwb000'
     assert [said.startswith(line) for said in run.errors(0)] == [True], str(run)
     assert run.seconds_until(line) < SECONDS, str(run)
 
