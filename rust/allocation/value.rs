@@ -250,8 +250,9 @@ impl Allocation {
             let rank = launcher.rank;
             return [rank, launcher.size.unwrap_or(rank), launcher.local_rank.unwrap_or(rank)];
         }
-        let of_step = self.get(Variable::StepNumTasks).map(|_| Variable::StepNumTasks);
-        [Variable::ProcId, of_step.unwrap_or(Variable::Ntasks), Variable::LocalId]
+        let is_of_step = self.get(Variable::StepNumTasks).is_some();
+        let size = if is_of_step { Variable::StepNumTasks } else { Variable::Ntasks };
+        [Variable::ProcId, size, Variable::LocalId]
     }
 
     /// The number of processes on this node, where the launcher says it of each.

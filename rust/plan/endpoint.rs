@@ -119,14 +119,15 @@ pub fn endpoint(
     let mut warnings = allocation.doubts.clone();
     warnings.extend(identity.warning.clone());
     warnings.extend(store.warnings.clone());
-    warnings.extend(rank::contradictions(&here, launched, &store)?);
+    let sign = rank::started_inside(&here, launched)?;
+    warnings.extend(rank::contradictions(&here, launched, &store, sign.as_deref())?);
     let is_inside = given.is_child && launched.rank.is_none();
     if is_inside && !matches!(allocation.started(), Started::Otherwise) {
         warnings
             .push("no RANK: this process was started inside a task, by multiprocessing; its parent can tell it".into());
     }
-    let is_own = !is_inside && rank::started_inside(&here, launched)?.is_none();
-    let rank = if is_inside { None } else { rank::of_task(&here, launched, &store)? };
+    let is_own = !is_inside && sign.is_none();
+    let rank = if is_own { rank::of_task(&here, launched, &store)? } else { None };
     let counts = allocation.processes_per_node()?;
     let place = identity.rank.and_then(|rank| identity.counted_place(rank));
     let local_size = allocation.local_size().or_else(|| counts.as_ref()?.on_node(place?)).filter(|_| is_own);

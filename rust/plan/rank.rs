@@ -19,9 +19,6 @@ pub(super) fn of_task(here: &Here<'_>, launched: &Launched, store: &Store) -> Re
     if let Some(rank) = launched.rank {
         return Ok(Some(Decision::new(rank, "RANK")));
     }
-    if started_inside(here, launched)?.is_some() {
-        return Ok(None);
-    }
     match here.allocation.started() {
         Started::Mpi(process) => {
             check_first(here, store, process.rank, process.local_rank, process.launcher.rank)?;
@@ -190,8 +187,14 @@ fn counted(here: &Here<'_>, counts: &TaskCounts, first: usize) -> Result<usize> 
     Ok(if number < start { number + (all - start) } else { number - start })
 }
 
-/// What the environment says and its launcher contradicts. What torchrun set is its own matter.
-pub(super) fn contradictions(here: &Here<'_>, launched: &Launched, store: &Store) -> Result<Vec<String>> {
+/// What the environment says and its launcher contradicts; `inside` is what [`started_inside`] found. What torchrun set is its
+/// own matter.
+pub(super) fn contradictions(
+    here: &Here<'_>,
+    launched: &Launched,
+    store: &Store,
+    inside: Option<&str>,
+) -> Result<Vec<String>> {
     let allocation = here.allocation;
     if launched.is_elastic || !allocation.is_launched() {
         return Ok(Vec::new());
@@ -205,7 +208,6 @@ pub(super) fn contradictions(here: &Here<'_>, launched: &Launched, store: &Store
         ("NODE_RANK", launched.node_rank, Variable::NodeId, node_rank),
         ("TORCHRUN_JSC_NODE_RANK", here.settings.node_rank, Variable::NodeId, node_rank),
     ];
-    let inside = started_inside(here, launched)?;
     let mut lines: Vec<String> = pairs
         .into_iter()
         // What a program has set for a process of its own is said below.
