@@ -53,12 +53,8 @@ STEP = step("a[01-02]", nodes=2, node=1, name="a02")
 
 
 def runs_all() -> bool:
-    """Whether all tests are to run, as in `.ci/run`: those that take minutes, too."""
+    """Whether all tests are to run, as in `.ci/run`: those that take long, too."""
     return os.environ.get("REQUIRE_SLURM") == "all"
-
-
-#: Why a test that takes long is skipped otherwise.
-TAKES_LONG = "REQUIRE_SLURM=all runs those that take minutes"
 
 
 def is_required(*, newer: bool = False) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import succeeded
 from slurm.lab import WORKER, Cluster
 
@@ -45,9 +46,9 @@ IS_HOST = r"--rdzv_conf=is_host=\$(if ((SLURM_NODEID)); then echo 0; else echo 1
     ("resolve", "is_host", "master"),
     [
         pytest.param(RESOLVE, IS_HOST, "10.20.0.1", id="as-in-the-course"),
-        pytest.param("", IS_HOST, "jwb0001i", id="without-nslookup"),
-        pytest.param(RESOLVE, "", "10.20.0.1", id="without-is_host"),
-        pytest.param("", "", "jwb0001i", id="without-both"),
+        pytest.param("", IS_HOST, "jwb0001i", id="without-nslookup", marks=takes_long),
+        pytest.param(RESOLVE, "", "10.20.0.1", id="without-is_host", marks=takes_long),
+        pytest.param("", "", "jwb0001i", id="without-both", marks=takes_long),
     ],
 )
 def test_batch_script(cluster: Cluster, tmp_path: Path, resolve: str, is_host: str, master: str) -> None:

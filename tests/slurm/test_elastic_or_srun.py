@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slow import takes_long
 from slurm.lab import TORCHRUN_JSC, Cluster, Run
 
 EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "elastic_or_srun.py")
@@ -35,12 +36,19 @@ def test_under_torchrun_jsc(cluster: Cluster) -> None:
     check(cluster.srun(command, env=FAST_NAMES), "torchrun")
 
 
-@pytest.mark.parametrize("env", [{}, {"MASTER_ADDR": "jwb0001i"}], ids=["nothing-set", "address-set"])
+@pytest.mark.parametrize(
+    "env",
+    [
+        pytest.param({}, id="nothing-set"),
+        pytest.param({"MASTER_ADDR": "jwb0001i"}, id="address-set", marks=takes_long),
+    ],
+)
 def test_under_srun(cluster: Cluster, env: dict[str, str]) -> None:
     run = cluster.srun([sys.executable, EXAMPLE], options=["--ntasks-per-node=2"], env={**FAST_NAMES, **env})
     check(run, "srun")
 
 
+@takes_long
 def test_as_part_of_a_program_that_torchrun_launched(cluster: Cluster) -> None:
     """Under torchrun nothing of the second branch is needed, not even this package."""
     hidden = f"import sys; sys.modules['torchrun_jsc'] = None; import runpy; runpy.run_path({EXAMPLE!r})"

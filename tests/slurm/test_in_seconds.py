@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import IB0, command, succeeded, train
 from slurm.lab import HERE, TORCHRUN_JSC
 
@@ -47,6 +48,7 @@ def test_a_local_address_that_no_interface_has(cluster: Cluster) -> None:
     assert run.seconds_until(line) < SECONDS, str(run)
 
 
+@takes_long
 def test_one_launcher_a_task_instead_of_a_node(cluster: Cluster) -> None:
     conf = ["--rdzv-conf=join_timeout=5,read_timeout=5"]
     run = cluster.srun(command(more=conf), options=["--ntasks-per-node=2"], timeout=120)
@@ -73,6 +75,7 @@ def test_node_ids_that_are_0_everywhere(cluster: Cluster) -> None:
     assert run.seconds_until(line) < SECONDS, str(run)
 
 
+@takes_long
 def test_nobody_hosts(cluster: Cluster) -> None:
     """Who cannot reach the store says so after 15 seconds; torch waits for a minute."""
     run = cluster.srun(command(more=["--rdzv-conf=is_host=0,read_timeout=18"]), env=PLANNED, timeout=120)
@@ -88,6 +91,7 @@ def test_nobody_hosts(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(IB_DOWN="jwb0002")
+@takes_long
 def test_a_closed_network(cluster: Cluster) -> None:
     run = cluster.srun(command(more=["--rdzv-conf=read_timeout=18,join_timeout=20"]), env=PLANNED, timeout=120)
     assert run.code == 1, str(run)
@@ -120,7 +124,7 @@ def test_a_taken_port(cluster: Cluster) -> None:
     assert run.seconds_until(found[0]) < SECONDS, str(run)
 
 
-@pytest.mark.parametrize("preflight", ["on", "off"])
+@pytest.mark.parametrize("preflight", ["on", pytest.param("off", marks=takes_long)])
 def test_a_working_run_is_told_nothing(cluster: Cluster, preflight: str) -> None:
     job = train(cluster, command(), env={"TORCHRUN_JSC_PREFLIGHT": preflight})
     assert said(job.run) == []
@@ -169,9 +173,9 @@ def explained(lines: list[str]) -> dict:
 @pytest.mark.parametrize(
     ("arguments", "old"),
     [
-        pytest.param([], "0", id="nothing-given"),
+        pytest.param([], "0", id="nothing-given", marks=takes_long),
         pytest.param(["--rdzv-backend=c10d", "--rdzv-endpoint=n10i:29500"], "1", id="host-on-node-1-old-solution"),
-        pytest.param(["--rdzv-backend=static"], "0", id="static"),
+        pytest.param(["--rdzv-backend=static"], "0", id="static", marks=takes_long),
     ],
 )
 @pytest.mark.cluster(NODES="n9 n10 n11")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import IB0, command, train
 from slurm.lab import REPORT, TORCHRUN, TORCHRUN_JSC, WORKER, Cluster
 
@@ -19,8 +20,10 @@ def test_plain_torchrun_fails_here(cluster: Cluster) -> None:
     assert run.stdout == "", str(run)
 
 
-@pytest.mark.parametrize("per_node", [1, 2])
-@pytest.mark.parametrize("nodes", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("nodes", "per_node"),
+    [(3, 2), *(pytest.param(*size, marks=takes_long) for size in [(2, 1), (2, 2), (3, 1), (4, 1), (4, 2)])],
+)
 def test_sizes(cluster: Cluster, nodes: int, per_node: int) -> None:
     words = command(nodes=nodes, per_node=per_node, worker=WORKER)
     # On every rank the name that the user gave.
@@ -30,10 +33,10 @@ def test_sizes(cluster: Cluster, nodes: int, per_node: int) -> None:
 @pytest.mark.parametrize(
     ("endpoint", "worker"),
     [
-        pytest.param("jwb0001i.lab.test:29500", REPORT, id="full-name"),
+        pytest.param("jwb0001i.lab.test:29500", REPORT, id="full-name", marks=takes_long),
         pytest.param("jwb0001i", REPORT, id="no-port"),
         pytest.param("10.20.0.1:29500", WORKER, id="address"),
-        pytest.param("jwb0002i:29500", WORKER, id="second-node"),
+        pytest.param("jwb0002i:29500", WORKER, id="second-node", marks=takes_long),
     ],
 )
 def test_endpoints(cluster: Cluster, endpoint: str, worker: str) -> None:
@@ -50,6 +53,7 @@ WORDS = {
 }
 
 
+@takes_long
 def test_options_as_two_words(cluster: Cluster) -> None:
     options = [word for name, value in WORDS.items() for word in ("--" + name, value)]
     # The script's own arguments look like torchrun's, and are not.
@@ -60,6 +64,7 @@ def test_options_as_two_words(cluster: Cluster) -> None:
         assert rank["TORCHELASTIC_RUN_ID"] == "77"
 
 
+@takes_long
 def test_options_by_environment(cluster: Cluster) -> None:
     env = {"PET_" + name.upper(): value for name, value in WORDS.items()}
     train(cluster, [TORCHRUN_JSC, WORKER], env=env)
@@ -69,7 +74,7 @@ def test_options_by_environment(cluster: Cluster) -> None:
     ("conf", "env"),
     [
         pytest.param(["--rdzv-conf= read_timeout = 2 , timeout=60"], {}, id="argument"),
-        pytest.param([], {"PET_RDZV_CONF": "timeout=60,read_timeout=2"}, id="environment"),
+        pytest.param([], {"PET_RDZV_CONF": "timeout=60,read_timeout=2"}, id="environment", marks=takes_long),
     ],
 )
 def test_the_users_own_conf_stays(cluster: Cluster, conf: list[str], env: dict[str, str]) -> None:
@@ -80,6 +85,7 @@ def test_the_users_own_conf_stays(cluster: Cluster, conf: list[str], env: dict[s
     assert "RendezvousConnectionError" in run.stderr, str(run)
 
 
+@takes_long
 def test_two_launchers_on_a_node(cluster: Cluster) -> None:
     """One of them serves the store, the other does not try to."""
     run = cluster.srun(command(nodes=4), options=["--ntasks-per-node=2"], env=IB0)
@@ -89,5 +95,6 @@ def test_two_launchers_on_a_node(cluster: Cluster) -> None:
     assert cluster.is_fast(master), str(run)
 
 
+@takes_long
 def test_python_m(cluster: Cluster) -> None:
     train(cluster, [sys.executable, "-m", "torchrun_jsc", *command()[1:]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import explained, succeeded
 from slurm.lab import REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
 
@@ -17,7 +18,9 @@ def lines_of_ours(run: Run) -> list[str]:
     return [line.partition("torchrun_jsc: ")[2] for line in run.stderr.splitlines() if "torchrun_jsc: " in line]
 
 
-@pytest.mark.parametrize(("nodes", "per_node"), [(2, 1), (3, 2), (4, 1)])
+@pytest.mark.parametrize(
+    ("nodes", "per_node"), [(2, 1), *(pytest.param(*size, marks=takes_long) for size in [(3, 2), (4, 1)])]
+)
 def test_one_line(cluster: Cluster, nodes: int, per_node: int) -> None:
     run = cluster.srun(bare(per_node=per_node, worker=WORKER), nodes=nodes, timeout=120)
     job = succeeded(cluster, run, nodes, per_node)
@@ -31,10 +34,10 @@ def test_one_line(cluster: Cluster, nodes: int, per_node: int) -> None:
     ("arguments", "env"),
     [
         pytest.param(["--nnodes=2", "--rdzv-backend=c10d"], {}, id="only-the-backend"),
-        pytest.param([], {"PET_NNODES": "auto"}, id="by-environment"),
-        pytest.param(["--nnodes=1:2", "--rdzv-id=mine"], {}, id="a-range"),
+        pytest.param([], {"PET_NNODES": "auto"}, id="by-environment", marks=takes_long),
+        pytest.param(["--nnodes=1:2", "--rdzv-id=mine"], {}, id="a-range", marks=takes_long),
         pytest.param(["--nnodes=2", "--rdzv-backend=static"], {}, id="static"),
-        pytest.param(["--nnodes=auto", "--master-addr=jwb0001i"], {}, id="master-address"),
+        pytest.param(["--nnodes=auto", "--master-addr=jwb0001i"], {}, id="master-address", marks=takes_long),
     ],
 )
 def test_what_is_missing_is_filled_in(cluster: Cluster, arguments: list[str], env: dict[str, str]) -> None:
@@ -68,7 +71,9 @@ def test_the_endpoint_belongs_to_the_step(cluster: Cluster) -> None:
     ("env", "master"),
     [
         pytest.param({"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, "jwb0001i", id="host-node"),
-        pytest.param({"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test", id="domain"),
+        pytest.param(
+            {"TORCHRUN_JSC_HOST_TEMPLATE": "{node}i.lab.test"}, "jwb0001i.lab.test", id="domain", marks=takes_long
+        ),
     ],
 )
 def test_settings(cluster: Cluster, env: dict[str, str], master: str) -> None:

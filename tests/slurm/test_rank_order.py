@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Callable, Iterator
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import command, train
 from slurm.lab import CLUSTER, HERE, TORCHRUN_JSC, Cluster
 from surroundings import clean_environment
@@ -26,7 +27,7 @@ def places(ranks: list[dict]) -> dict[str, str]:
 
 
 @unsorted_names
-@pytest.mark.parametrize("endpoint", ["10.20.0.1", "n10i"])
+@pytest.mark.parametrize("endpoint", ["10.20.0.1", pytest.param("n10i", marks=takes_long)])
 def test_names_that_do_not_sort(cluster: Cluster, endpoint: str) -> None:
     job = train(cluster, command(endpoint, nodes=3), nodes=3)
     assert places(job.ranks) == {"n9": "0", "n10": "1", "n11": "2"}
@@ -34,6 +35,7 @@ def test_names_that_do_not_sort(cluster: Cluster, endpoint: str) -> None:
 
 
 @unsorted_names
+@takes_long
 def test_torchs_own_order(cluster: Cluster) -> None:
     job = train(cluster, command("n9i", nodes=3), nodes=3, env={"TORCHRUN_JSC_RANK_ORDER": "torch"})
     assert places(job.ranks) == {"n10": "0", "n11": "1", "n9": "2"}
@@ -139,6 +141,7 @@ def in_round(starts: list[dict], world: int) -> dict[str, dict]:
 
 
 @unsorted_names
+@takes_long
 def test_a_node_that_joins_takes_its_place(elastic: Callable[[str], Elastic]) -> None:
     job = elastic("n9")
     first = in_round(job.until(lambda starts: len(starts) == 2), 2)
@@ -152,6 +155,7 @@ def test_a_node_that_joins_takes_its_place(elastic: Callable[[str], Elastic]) ->
 
 
 @unsorted_names
+@takes_long
 def test_the_others_move_up_when_an_agent_is_killed(elastic: Callable[[str], Elastic]) -> None:
     job = elastic("none")
     first = in_round(job.until(lambda starts: len(in_round(starts, 3)) == 3), 3)

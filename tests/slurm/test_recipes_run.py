@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from documents.shell_blocks import to_run
+from slow import takes_long
 from slurm import broken
 from slurm.lab import REPORT
-from surroundings import TAKES_LONG, runs_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ def test_all_is_well(recipe: Recipe, cluster: Cluster, tmp_path: Path) -> None:
     assert {rank["MASTER_ADDR"] for rank in ranks} == {master}, str(done)
 
 
-@pytest.mark.skipif(not runs_all(), reason=TAKES_LONG)
+@takes_long
 @each
 def test_one_node_refuses(recipe: Recipe, cluster: Cluster, tmp_path: Path) -> None:
     """The job ends with what that node says, once, and no script starts there."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Sequence
 
 import pytest
 
+from slow import takes_long
 from slurm.lab import HERE, Cluster, Run
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def test_a_script_trains_without_a_launcher(cluster: Cluster) -> None:
     assert 20000 <= int(ranks[0]["MASTER_PORT"]) < 29400
 
 
+@takes_long
 def test_another_host_node(cluster: Cluster) -> None:
     ranks = tasks(cluster, ["--ntasks=4"], env={"TORCHRUN_JSC_HOST_NODE_RANK": "1"}, words=["train"])
     assert (ranks[0]["node"], ranks[0]["MASTER_ADDR"]) == ("jwb0002", "jwb0002i")

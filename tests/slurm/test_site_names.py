@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import Case, command, explained, refused, succeeded
 from slurm.lab import HERE, REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
 
@@ -64,6 +65,7 @@ def test_ipv6_by_name(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(IPV6="1", SUFFIX="")
+@takes_long
 def test_ipv6_by_template(cluster: Cluster) -> None:
     """The only names on the open network are those of IPv6 addresses."""
     env = {"TORCHRUN_JSC_HOST_TEMPLATE": "{node}-v6"}
@@ -73,6 +75,7 @@ def test_ipv6_by_template(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(IPV6="1")
+@takes_long
 def test_ipv6_by_address(cluster: Cluster) -> None:
     run = cluster.srun(command("[fd00:20::2]:29500", worker=WORKER), timeout=90)
     # The store is on the second node, rank 0 on the first.
@@ -93,11 +96,13 @@ def test_the_bridge_is_not_offered(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(LOOPBACK_NAME="1")
+@takes_long
 def test_own_name_on_loopback(cluster: Cluster) -> None:
     check(cluster.srun(launch(WORKER), timeout=90), "jwb0001i", "ib0")
 
 
 @pytest.mark.cluster(LOOPBACK_NAME="1", SUFFIX="", OPEN_ETH="1")
+@takes_long
 def test_the_only_name_is_on_loopback_at_home(cluster: Cluster) -> None:
     """Every node's own name is 127.0.1.1 to itself and a real address to the others."""
     check(cluster.srun(launch(WORKER), timeout=90), "jwb0001", "eth0")
@@ -138,6 +143,7 @@ def test_host_names_without_the_domain(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(SECOND_IP="1")
+@takes_long
 def test_a_second_address(cluster: Cluster) -> None:
     check(cluster.srun(launch()), "jwb0001i", "ib0")
     found = resolved(cluster, {"MASTER_ADDR": "10.20.0.101"})

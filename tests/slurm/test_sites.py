@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,9 @@ import pytest
 
 from documents.sites import DIRECTORY, SITES, value
 from documents.tree import ROOT
+from slow import takes_long
 from slurm import broken
 from slurm.lab import REPORT
-from surroundings import TAKES_LONG, runs_all
 
 if TYPE_CHECKING:
     from slurm.lab import Cluster, Run
@@ -44,9 +45,14 @@ def switches(site: dict[str, Any]) -> dict[str, str]:
 
 
 def parameters() -> list[Any]:
-    """A test for each site, those with one cluster one after the other."""
-    mark = pytest.mark.cluster
-    return [pytest.param(site, id=site["id"], marks=mark(**switches(site))) for site in sorted(SITES, key=like)]
+    """A test for each site, those with one cluster one after the other; the first of them always runs."""
+    return [
+        pytest.param(
+            site, id=site["id"], marks=[pytest.mark.cluster(**switches(site)), *([takes_long] if number else [])]
+        )
+        for _, group in groupby(sorted(SITES, key=like), key=like)
+        for number, site in enumerate(group)
+    ]
 
 
 def submit(
@@ -97,7 +103,7 @@ def test_script(site: dict[str, Any], cluster: Cluster, tmp_path: Path) -> None:
     check((DIRECTORY / f"{site['id']}.sh").read_text(encoding="utf-8"), site, cluster, tmp_path)
 
 
-@pytest.mark.skipif(not runs_all(), reason=TAKES_LONG)
+@takes_long
 @pytest.mark.parametrize("site", parameters())
 def test_script_ends_where_one_node_refuses(site: dict[str, Any], cluster: Cluster, tmp_path: Path) -> None:
     check_refusal((DIRECTORY / f"{site['id']}.sh").read_text(encoding="utf-8"), site, cluster, tmp_path)

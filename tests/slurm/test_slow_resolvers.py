@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import command, succeeded
 from slurm.lab import HERE, REPORT, TORCHRUN_JSC, Cluster, Run
 from slurm.name_server import run_with_names
@@ -75,6 +76,7 @@ def test_a_guess_without_an_answer_stops_nothing(asking: Asking) -> None:
         assert 1 <= rank["seconds"] < 1 + LATE
 
 
+@takes_long
 def test_names_in_a_file_need_no_resolver(cluster: Cluster, asking: Asking) -> None:
     hosts = "".join(f"10.10.0.{k} jwb000{k}\n10.20.0.{k} jwb000{k}i\n" for k in (1, 2))
     succeeded(cluster, asking(launch(), hosts=hosts, deadline=1, silent=1))
@@ -98,6 +100,7 @@ def test_answers_on_some_nodes_only(asking: Asking) -> None:
     assert 1 <= second["seconds"] < 1 + LATE, str(run)
 
 
+@takes_long
 def test_an_address_needs_no_answer(cluster: Cluster, asking: Asking) -> None:
     run = asking(command("10.20.0.1:29500"), deadline=1, on={"jwb0002": {"silent": 1}})
     assert succeeded(cluster, run).master == "10.20.0.1"
@@ -112,6 +115,7 @@ def test_ipv6_first(asking: Asking) -> None:
 
 
 @pytest.mark.cluster(IPV6="1")
+@takes_long
 def test_ipv6_first_and_nobodys(cluster: Cluster, asking: Asking) -> None:
     """A record that was left behind: the address answers nothing."""
     records = {f"jwb000{k}i": [f"10.20.0.{k}", f"fd00:20::dead:{k}"] for k in (1, 2)}
@@ -128,6 +132,7 @@ def test_the_own_name_is_on_loopback(asking: Asking) -> None:
     assert [rank["MASTER_ADDR"] for rank in run.ranks()] == ["jwb0001", "jwb0001"], str(run)
 
 
+@takes_long
 def test_no_reverse_entries_and_64_addresses(cluster: Cluster, asking: Asking) -> None:
     """More than fits into a packet; the node has one of them. Who asks for the name of an address gets no answer."""
     many = [f"10.20.0.{k}" for k in range(65, 128)]

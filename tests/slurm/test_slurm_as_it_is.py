@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Sequence
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import command, succeeded
 from slurm.lab import HERE, REPORT, TORCHRUN_JSC, WORKER, Cluster, Run
 
@@ -29,7 +30,9 @@ def allocated(cluster: Cluster, options: Sequence[str], step: Sequence[str], wor
     ("step", "nodes"),
     [
         pytest.param(["--nodelist=jwb[0002,0004]", "--nodes=2"], ["jwb0002", "jwb0004"], id="without-node-0"),
-        pytest.param(["--relative=1", "--nodes=3"], ["jwb0002", "jwb0003", "jwb0004"], id="relative"),
+        pytest.param(
+            ["--relative=1", "--nodes=3"], ["jwb0002", "jwb0003", "jwb0004"], id="relative", marks=takes_long
+        ),
     ],
 )
 def test_a_step_on_a_part_of_the_allocation(cluster: Cluster, step: list[str], nodes: list[str]) -> None:
@@ -44,10 +47,20 @@ def test_a_step_on_a_part_of_the_allocation(cluster: Cluster, step: list[str], n
     [
         pytest.param(["-N1", ":", "-N2"], "jwb0001 jwb0002 jwb0003", REPORT, id="in-the-order-of-their-names"),
         # slurmd sorts the list of the step and counts the nodes from group to group.
-        pytest.param(["-wjwb0003", ":", "-wjwb[0001-0002]"], "jwb0003 jwb0001 jwb0002", WORKER, id="another-order"),
+        pytest.param(
+            ["-wjwb0003", ":", "-wjwb[0001-0002]"],
+            "jwb0003 jwb0001 jwb0002",
+            WORKER,
+            id="another-order",
+            marks=takes_long,
+        ),
         # The second node is number 1 by both.
         pytest.param(
-            ["-wjwb0003", ":", "-wjwb0002", ":", "-wjwb0001"], "jwb0003 jwb0002 jwb0001", REPORT, id="turned"
+            ["-wjwb0003", ":", "-wjwb0002", ":", "-wjwb0001"],
+            "jwb0003 jwb0002 jwb0001",
+            REPORT,
+            id="turned",
+            marks=takes_long,
         ),
     ],
 )
@@ -67,6 +80,7 @@ def test_a_step_on_one_group(cluster: Cluster) -> None:
     assert succeeded(cluster, run).master == "jwb0002i"
 
 
+@takes_long
 def test_groups_of_srun_alone(cluster: Cluster) -> None:
     """Without an allocation before, srun sets other variables."""
     run = cluster.head(["srun", "--quiet", "-wjwb0003", *launch(), ":", "-wjwb[0001-0002]", *launch()], timeout=90)
@@ -117,6 +131,7 @@ def test_two_jobs_at_once_on_the_same_nodes(cluster: Cluster, tmp_path: Path) ->
     apart(at_once(cluster, words, words))
 
 
+@takes_long
 def test_two_steps_at_once_on_the_same_nodes(cluster: Cluster, tmp_path: Path) -> None:
     srun = ["srun", "--label", "--overlap", "--nodes=2", "--ntasks-per-node=1"]
     words = [*srun, *launch(MEET), str(tmp_path), "4"]
@@ -124,6 +139,7 @@ def test_two_steps_at_once_on_the_same_nodes(cluster: Cluster, tmp_path: Path) -
     apart(at_once(cluster, words, words, allocation))
 
 
+@takes_long
 def test_tasks_of_a_job_array_at_once_on_the_same_nodes(cluster: Cluster, tmp_path: Path) -> None:
     meeting = tmp_path / "meeting"
     meeting.mkdir()
@@ -159,6 +175,7 @@ def test_a_batch_script_without_srun_is_told_so(cluster: Cluster, tmp_path: Path
     assert "start it with srun" in error, str(run)
 
 
+@takes_long
 def test_ids_that_were_expanded_too_early(cluster: Cluster) -> None:
     """`srun bash -c "SLURM_NODEID=$SLURM_NODEID …"`: the batch script's 0 on every node. The names decide."""
     run = cluster.srun(["env", "SLURM_NODEID=0", *launch()], nodes=3)
@@ -169,6 +186,7 @@ def test_ids_that_were_expanded_too_early(cluster: Cluster) -> None:
     assert "warning: SLURM_NODEID=0 contradicts SLURM_STEP_NODELIST, where jwb0002 is number 1" in line, str(run)
 
 
+@takes_long
 def test_inside_mpirun_the_ids_are_those_of_the_batch_script(cluster: Cluster) -> None:
     """No variables of a step, and node 0's number everywhere: the endpoint tells who hosts."""
     gone = ["SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"]
@@ -179,6 +197,7 @@ def test_inside_mpirun_the_ids_are_those_of_the_batch_script(cluster: Cluster) -
     assert [rank["node"] for rank in job.ranks] == ["jwb0001", "jwb0002"], str(run)
 
 
+@takes_long
 def test_inside_ssh_there_is_the_job_id_at_most(cluster: Cluster) -> None:
     script = 'for name in $(env | grep -o "^SLURM[^=]*"); do [ $name = SLURM_JOB_ID ] || unset $name; done; exec "$@"'
     succeeded(cluster, cluster.srun(["sh", "-c", script, "-", *command("jwb0001i:29500")]))

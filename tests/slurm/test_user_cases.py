@@ -2,6 +2,7 @@
 
 import pytest
 
+from slow import takes_long
 from slurm.jobs import IB0, command, train
 from slurm.lab import REPORT, TORCHRUN_JSC, WORKER, Cluster
 
@@ -29,6 +30,7 @@ def test_ranks_decide_as_numbers(cluster: Cluster) -> None:
     train(cluster, [*own, *command("jwb0002i:29500")], env={"TORCHRUN_JSC_HOST_NODE_RANK": "5"})
 
 
+@takes_long
 def test_host_without_slurms_variables(cluster: Cluster) -> None:
     """The endpoint alone tells, by the interfaces' addresses."""
     unset = "unset $(env | sed -n 's/^\\(SLURM[A-Z0-9_]*\\)=.*/\\1/p'); exec \"$@\""
@@ -37,16 +39,19 @@ def test_host_without_slurms_variables(cluster: Cluster) -> None:
 
 
 @pytest.mark.cluster(SECOND_IP="1")
+@takes_long
 def test_a_second_address_of_an_interface(cluster: Cluster) -> None:
     assert train(cluster, command("10.20.0.101:29500")).master == "10.20.0.101"
 
 
 @pytest.mark.cluster(HOSTS="own")
+@takes_long
 def test_names_that_only_their_own_node_knows(cluster: Cluster) -> None:
     assert train(cluster, command("10.20.0.1:29500", worker=WORKER)).master == "10.20.0.1"
 
 
 @pytest.mark.cluster(ALIAS="trainer")
+@takes_long
 def test_an_alias_of_the_endpoint(cluster: Cluster) -> None:
     assert train(cluster, command("trainer:29500")).master == "trainer"
 

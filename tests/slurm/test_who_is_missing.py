@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slow import takes_long
 from slurm.jobs import IB0, command, succeeded
 from slurm.lab import REPORT, TORCHRUN_JSC
 
@@ -30,6 +31,7 @@ def test_the_host_names_the_nodes_that_never_came(cluster: Cluster) -> None:
     ], str(run)
 
 
+@takes_long
 def test_where_each_node_names_itself_both_say_so(cluster: Cluster) -> None:
     options = "--nnodes=2 --nproc-per-node=1 --rdzv-backend=c10d --rdzv-id=1 --rdzv-conf=join_timeout=18"
     launch = f"{TORCHRUN_JSC} {options} --rdzv-endpoint=$(hostname)i:29500 {REPORT}"
@@ -40,6 +42,7 @@ def test_where_each_node_names_itself_both_say_so(cluster: Cluster) -> None:
         assert line in said(run, task), str(run)
 
 
+@takes_long
 def test_a_late_host_is_waited_for(cluster: Cluster) -> None:
     """torch alone would wait for read_timeout."""
     late = 'test "$SLURM_NODEID" != 0 || sleep 12; exec "$@"'
